@@ -1,0 +1,2 @@
+//! `tensorscope`: the lessons in the terminal.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The lessons: parameters in, a measured report out

@@ -1,0 +1,1 @@
+//! Layers, losses, optimisers and schedulers with PyTorch's names

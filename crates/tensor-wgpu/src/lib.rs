@@ -1,0 +1,1 @@
+//! The WGSL device: WebGPU in the browser, Vulkan, Metal and DX12 natively

@@ -1,0 +1,1 @@
+//! Tensors, layouts, autograd and the CPU device

@@ -1,0 +1,1 @@
+//! What crosses crates: golden values, conformance over all devices, the browser.
