@@ -1,1 +1,2 @@
 //! Tensors, layouts, autograd and the CPU device
+pub mod memory;
