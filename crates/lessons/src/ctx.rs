@@ -1,0 +1,174 @@
+//! What a lesson has in its hands while it runs.
+
+use std::cell::{Cell, RefCell};
+
+use crate::clock::Clock;
+use crate::error::LessonError;
+use crate::event::{Event, Progress};
+use crate::host::Surroundings;
+use crate::measure::{Plan, Timing, measure};
+use crate::report::{
+    Cell as TableCell, Memory, Metric, Note, NoteLevel, Point, Report, Series, Table, TimingMethod,
+};
+
+/// Longest stretch of work, in seconds, between two turns of the event loop.
+const LONGEST_STRETCH: f64 = 0.05;
+
+/// What a lesson has in its hands while it runs: devices, clock, seed, and a pen for the report.
+///
+/// Everything written goes out at once as an [`Event`], so that the listener holds the partial report whatever happens next.
+pub struct Ctx {
+    surroundings: Surroundings,
+    report: RefCell<Report>,
+    last_turn: Cell<f64>,
+}
+
+impl Ctx {
+    /// The context of a run whose report is `report`; the listener hears of its beginning.
+    pub fn new(surroundings: Surroundings, report: Report) -> Self {
+        let last_turn = Cell::new(surroundings.clock.now());
+        surroundings.host.emit(&Event::Begin {
+            report: Box::new(report.clone()),
+        });
+        Ctx {
+            surroundings,
+            report: RefCell::new(report),
+            last_turn,
+        }
+    }
+
+    /// Seed of weights, batches and inputs.
+    pub fn seed(&self) -> u64 {
+        self.report.borrow().seed
+    }
+
+    /// The clock for timing.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.surroundings.clock
+    }
+
+    /// Smallest step of the clock, in seconds.
+    pub fn clock_resolution(&self) -> f64 {
+        self.report.borrow().environment.clock_resolution
+    }
+
+    /// What surrounds the run.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// The report so far.
+    pub fn report(&self) -> Report {
+        self.report.borrow().clone()
+    }
+
+    /// Says something, and writes it into the report.
+    pub fn emit(&self, event: Event) {
+        self.report.borrow_mut().apply(&event);
+        self.surroundings.host.emit(&event);
+    }
+
+    /// Says how far the run is.
+    pub fn progress(&self, progress: Progress) {
+        self.emit(Event::Progress { progress });
+    }
+
+    /// Begins a table.
+    pub fn table(&self, table: Table) {
+        self.emit(Event::Table { table });
+    }
+
+    /// Writes a row.
+    pub fn row(&self, table: &str, row: Vec<TableCell>) {
+        self.emit(Event::Row {
+            table: table.into(),
+            row,
+        });
+    }
+
+    /// Begins a curve.
+    pub fn series(&self, series: Series) {
+        self.emit(Event::Series { series });
+    }
+
+    /// Adds points to a curve.
+    pub fn points(&self, series: &str, points: Vec<Point>) {
+        self.emit(Event::Points {
+            series: series.into(),
+            points,
+        });
+    }
+
+    /// Writes a headline figure.
+    pub fn metric(&self, name: &str, metric: Metric) {
+        self.emit(Event::Metric {
+            name: name.into(),
+            metric,
+        });
+    }
+
+    /// Writes how times are taken.
+    pub fn timing(&self, timing: TimingMethod) {
+        self.emit(Event::Timing { timing });
+    }
+
+    /// Writes a device's memory figures.
+    pub fn memory(&self, device: &str, memory: Memory) {
+        self.emit(Event::Memory {
+            device: device.into(),
+            memory,
+        });
+    }
+
+    /// A remark that is good to know.
+    pub fn note(&self, text: impl Into<String>) {
+        self.emit(Event::Note {
+            note: Note {
+                level: NoteLevel::Info,
+                text: text.into(),
+            },
+        });
+    }
+
+    /// A remark that lessens the figures, or says that something asked for was changed.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.emit(Event::Note {
+            note: Note {
+                level: NoteLevel::Warning,
+                text: text.into(),
+            },
+        });
+    }
+
+    /// Gives the event loop a turn when one is due, and ends the run if the learner asked for it. Call it between pieces of
+    /// work of less than 50 ms.
+    pub async fn checkpoint(&self) -> Result<(), LessonError> {
+        if self.clock().now() - self.last_turn.get() >= LONGEST_STRETCH {
+            self.surroundings.host.turn().await;
+            self.last_turn.set(self.clock().now());
+        }
+        if self.surroundings.host.cancelled() {
+            Err(LessonError::Cancelled)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Times `work(calls)`, which makes that many calls and waits for the device; see [`measure`].
+    pub async fn time(
+        &self,
+        what: &str,
+        plan: &Plan,
+        work: impl AsyncFnMut(u32) -> Result<(), LessonError>,
+    ) -> Result<Timing, LessonError> {
+        measure(
+            what,
+            self.clock(),
+            self.clock_resolution(),
+            plan,
+            work,
+            async || self.checkpoint().await,
+        )
+        .await
+    }
+}
