@@ -1,2 +1,3 @@
 //! Tensors, layouts, autograd and the CPU device
 pub mod memory;
+pub mod trace;

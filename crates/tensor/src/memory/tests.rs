@@ -273,6 +273,7 @@ fn the_message_reads_as_pytorchs() {
     );
     pool.free(half.id);
 
+    pool.empty_cache();
     pool.set_memory_limit(Some(3 * MIB as u64));
     let error = pool.alloc(3 * MIB / 2, "medium").unwrap_err();
     assert!(
