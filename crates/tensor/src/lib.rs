@@ -1,3 +1,20 @@
-//! Tensors, layouts, autograd and the CPU device
+//! Tensors, layouts, autograd and the CPU device.
+//!
+//! No GPU and no web dependency: devices implement [`device::Backend`] in crates of their own.
+
+pub mod cpu;
+pub mod device;
+pub mod dtype;
+pub mod error;
+pub mod expr;
+pub mod kernel;
+pub mod kernels;
+pub mod layout;
 pub mod memory;
 pub mod trace;
+pub mod random;
+pub use device::{Device, DeviceId, DeviceKind};
+pub use dtype::{Bool, DType, Element};
+pub use error::{Error, Result};
+pub use half::{bf16, f16};
+pub use layout::Layout;
