@@ -2,6 +2,7 @@
 //!
 //! No GPU and no web dependency: devices implement [`device::Backend`] in crates of their own.
 
+pub mod autograd;
 pub mod cpu;
 pub mod device;
 pub mod dtype;
@@ -11,6 +12,10 @@ pub mod kernel;
 pub mod kernels;
 pub mod layout;
 pub mod memory;
+mod ops;
+pub mod random;
+mod storage;
+mod tensor;
 pub mod trace;
 pub mod random;
 pub use device::{Device, DeviceId, DeviceKind};
@@ -18,3 +23,6 @@ pub use dtype::{Bool, DType, Element};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::Layout;
+pub use ops::pointwise;
+pub use storage::{Shared, Storage};
+pub use tensor::Tensor;

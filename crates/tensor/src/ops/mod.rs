@@ -1,0 +1,12 @@
+//! Operations, one family a file, each with its gradient beside it.
+
+pub(crate) mod check;
+mod convert;
+mod elementwise;
+mod inplace;
+pub(crate) mod launch;
+mod matmul;
+mod operators;
+pub mod pointwise;
+mod reduce;
+mod views;

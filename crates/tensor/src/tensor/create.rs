@@ -1,0 +1,142 @@
+//! Making tensors: from values, from one number, from shared memory, at random.
+
+use super::Tensor;
+use crate::device::Device;
+use crate::dtype::{DType, Element};
+use crate::error::{Error, Result};
+use crate::expr::Expr;
+use crate::kernel::Map;
+use crate::layout::Layout;
+use crate::ops::launch;
+use crate::random::Generator;
+use crate::storage::{Shared, Storage};
+use half::{bf16, f16};
+use std::sync::Arc;
+
+impl Tensor {
+    /// Copy values in (`torch.tensor`).
+    pub fn from_slice<T: Element>(values: &[T], shape: &[usize], device: &Device) -> Result<Tensor> {
+        if shape.iter().product::<usize>() != values.len() {
+            return Err(Error::DataLength { numel: values.len(), shape: shape.to_vec() });
+        }
+        device.require("tensor", T::DTYPE)?;
+        let storage = Storage::from_bytes(device, bytemuck::cast_slice(values))?;
+        Ok(Tensor::from_parts(storage, Layout::contiguous(shape), T::DTYPE))
+    }
+
+    /// Copy raw bytes in, as a checkpoint holds them.
+    pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
+        let numel: usize = shape.iter().product();
+        if numel * dtype.size() != bytes.len() {
+            return Err(Error::DataLength { numel: bytes.len() / dtype.size(), shape: shape.to_vec() });
+        }
+        device.require("tensor", dtype)?;
+        let storage = Storage::from_bytes(device, bytes)?;
+        Ok(Tensor::from_parts(storage, Layout::contiguous(shape), dtype))
+    }
+
+    /// Share an array's memory (`torch.from_numpy`): a change on either side is seen by the other.
+    pub fn from_shared<T: Element>(array: &Shared<T>, shape: &[usize]) -> Result<Tensor> {
+        if shape.iter().product::<usize>() != array.len() {
+            return Err(Error::DataLength { numel: array.len(), shape: shape.to_vec() });
+        }
+        let dense = Layout::contiguous(shape);
+        let layout = Layout::new(shape.to_vec(), dense.stride().to_vec(), array.offset);
+        Ok(Tensor::from_parts(array.storage.clone(), layout, T::DTYPE))
+    }
+
+    /// A tensor without dimensions.
+    pub fn scalar<T: Element>(value: T, device: &Device) -> Result<Tensor> {
+        Tensor::from_slice(&[value], &[], device)
+    }
+
+    /// Every element the same number.
+    pub fn full(shape: &[usize], value: f64, dtype: DType, device: &Device) -> Result<Tensor> {
+        let out = Tensor::uninit(shape, dtype, device, "full")?;
+        // An i64 beyond 2^53 cannot pass through the launch's f64 scalars, but no float64 caller can name one either.
+        let fill = Map::new("fill", &[], dtype, Expr::scalar(0, dtype));
+        launch::map(&Arc::new(fill), &[&out], &[value])?;
+        Ok(out)
+    }
+
+    /// Zeros.
+    pub fn zeros(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
+        Tensor::full(shape, 0.0, dtype, device)
+    }
+
+    /// Ones.
+    pub fn ones(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
+        Tensor::full(shape, 1.0, dtype, device)
+    }
+
+    /// Zeros like this tensor in shape, type and place.
+    pub fn zeros_like(&self) -> Result<Tensor> {
+        Tensor::zeros(self.shape(), self.dtype(), self.device())
+    }
+
+    /// Ones like this tensor in shape, type and place.
+    pub fn ones_like(&self) -> Result<Tensor> {
+        Tensor::ones(self.shape(), self.dtype(), self.device())
+    }
+
+    /// `start`, `start + step`, ... below (above, for a negative step) `end`.
+    pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Result<Tensor> {
+        let count = ((end - start) / step).ceil();
+        if step == 0.0 || !count.is_finite() || count < 0.0 {
+            return Err(Error::argument(
+                "arange",
+                "upper bound and lower bound inconsistent with step sign",
+                "step away from start towards end, by a step that is not 0",
+            ));
+        }
+        let values = (0..count as usize).map(|i| start + i as f64 * step);
+        Tensor::from_f64s(values, &[count as usize], dtype, device)
+    }
+
+    /// Values given as float64, converted to `dtype` on the host.
+    pub fn from_f64s(
+        values: impl Iterator<Item = f64>,
+        shape: &[usize],
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
+        fn bytes<T: Element>(values: impl Iterator<Item = f64>) -> Vec<u8> {
+            bytemuck::pod_collect_to_vec(&values.map(T::from_f64).collect::<Vec<T>>())
+        }
+        let bytes = match dtype {
+            DType::Bool => bytes::<crate::Bool>(values),
+            DType::U8 => bytes::<u8>(values),
+            DType::I32 => bytes::<i32>(values),
+            DType::I64 => bytes::<i64>(values),
+            DType::F16 => bytes::<f16>(values),
+            DType::BF16 => bytes::<bf16>(values),
+            DType::F32 => bytes::<f32>(values),
+            DType::F64 => bytes::<f64>(values),
+        };
+        Tensor::from_bytes(&bytes, shape, dtype, device)
+    }
+
+    /// The identity matrix.
+    pub fn eye(n: usize, dtype: DType, device: &Device) -> Result<Tensor> {
+        let values = (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 });
+        Tensor::from_f64s(values, &[n, n], dtype, device)
+    }
+
+    /// Uniform in `[0, 1)`: the same bits on every device for one seed.
+    pub fn rand(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
+        let values = generator.uniform(shape.iter().product());
+        Tensor::from_slice(&values, shape, device)
+    }
+
+    /// Standard normal, made on the host so that every device gets the same values.
+    pub fn randn(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
+        let values = generator.normal(shape.iter().product());
+        Tensor::from_slice(&values, shape, device)
+    }
+
+    /// A random order of `0..n`, as int64.
+    pub fn randperm(n: usize, generator: &Generator, device: &Device) -> Result<Tensor> {
+        let order: Vec<i64> = generator.permutation(n).into_iter().map(|i| i as i64).collect();
+        Tensor::from_slice(&order, &[n], device)
+    }
+}
