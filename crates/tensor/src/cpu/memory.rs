@@ -1,0 +1,150 @@
+//! The processor's memory: segments for the caching allocator, and the handle behind a [`Buffer`].
+
+use crate::device::{Buffer, DeviceId};
+use crate::error::{Error, Result};
+use crate::memory::{RawAllocError, SegmentSource};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Segments start on a cache line, which is also the widest vector of today's processors.
+const ALIGN: usize = 64;
+
+/// A piece of the process's memory, given back when the last handle goes.
+pub(crate) struct Segment {
+    start: NonNull<u8>,
+    bytes: usize,
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: a segment is plain memory. Who reads and writes which part of it when is ruled by the device's lock.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    fn new(bytes: usize) -> std::result::Result<Segment, RawAllocError> {
+        let refused = || RawAllocError {
+            detail: format!("the system refused {bytes} bytes"),
+        };
+        // Zeroed, so that reading what was never written is defined; large pieces come zeroed from the system at no
+        // cost, but only when the alignment asked for is the allocator's own: so the cache line is found by hand.
+        let padded = bytes.checked_add(ALIGN).ok_or_else(refused)?;
+        let layout = Layout::from_size_align(padded, 16).map_err(|_| refused())?;
+        // SAFETY: the size is at least ALIGN.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(refused)?;
+        let skip = base.as_ptr().align_offset(ALIGN);
+        // SAFETY: at most ALIGN - 1 bytes are skipped of a piece that has ALIGN to spare.
+        let start = unsafe { base.add(skip) };
+        Ok(Segment {
+            start,
+            bytes,
+            base,
+            layout,
+        })
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: `base` came from `alloc_zeroed` with this layout.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+/// Where the pool's segments come from.
+pub(crate) struct CpuSegments;
+
+impl SegmentSource for CpuSegments {
+    type Segment = Arc<Segment>;
+
+    fn raw_alloc(&mut self, bytes: usize) -> std::result::Result<Arc<Segment>, RawAllocError> {
+        Segment::new(bytes).map(Arc::new)
+    }
+
+    fn raw_free(&mut self, segment: Arc<Segment>) {
+        drop(segment);
+    }
+}
+
+/// A block of a segment: what the `raw` of a CPU buffer is.
+pub(crate) struct Block {
+    segment: Arc<Segment>,
+    offset: usize,
+    bytes: usize,
+}
+
+impl Block {
+    pub(crate) fn new(segment: Arc<Segment>, offset: usize, bytes: usize) -> Block {
+        debug_assert!(offset + bytes <= segment.bytes);
+        Block {
+            segment,
+            offset,
+            bytes,
+        }
+    }
+
+    /// The block of a buffer that this device made.
+    pub(crate) fn of(buffer: &Buffer) -> Result<&Block> {
+        buffer
+            .raw
+            .downcast_ref()
+            .ok_or_else(|| Error::DeviceFailure {
+                device: DeviceId::CPU,
+                operation: "binding".into(),
+                message: format!("{buffer:?} belongs to another device"),
+            })
+    }
+
+    /// Its first byte.
+    pub(crate) fn start(&self) -> *mut u8 {
+        // SAFETY: the pool cuts blocks inside their segment.
+        unsafe { self.segment.start.as_ptr().add(self.offset) }
+    }
+
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The bytes `offset..offset + bytes`, checked against the block.
+    pub(crate) fn range(&self, operation: &str, offset: usize, bytes: usize) -> Result<*mut u8> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => {
+                // SAFETY: inside the block.
+                Ok(unsafe { self.start().add(offset) })
+            }
+            _ => Err(Error::DeviceFailure {
+                device: DeviceId::CPU,
+                operation: operation.into(),
+                message: format!(
+                    "{bytes} bytes at {offset} lie outside a buffer of {} bytes",
+                    self.bytes
+                ),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_start_on_a_cache_line_and_are_zero() {
+        for bytes in [512, 2 << 20, 20 << 20] {
+            let segment = Segment::new(bytes).unwrap();
+            assert_eq!(segment.start.as_ptr() as usize % ALIGN, 0);
+            // SAFETY: the segment has `bytes` initialised bytes and nobody else has it.
+            let all = unsafe { std::slice::from_raw_parts(segment.start.as_ptr(), bytes) };
+            assert!(all.iter().all(|b| *b == 0));
+        }
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_an_error() {
+        assert!(Segment::new(usize::MAX - 3).is_err());
+        assert!(Segment::new(isize::MAX as usize - 100).is_err());
+    }
+}

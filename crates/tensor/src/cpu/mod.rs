@@ -1,0 +1,177 @@
+//! The CPU device: what a learner without a GPU gets, and the yardstick for the others.
+//!
+//! It runs every launch at once, on the caller's thread and on rayon's where the work is large enough.
+
+mod map;
+mod memory;
+mod operand;
+mod reduce;
+mod scalar;
+
+use crate::device::{Backend, Buffer, DeviceFacts, DeviceId, LocalFuture, MemoryControl};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Launch, Work};
+use crate::memory::{MemoryStats, Pool, PoolConfig, Snapshot};
+use crate::trace::Trace;
+use memory::{Block, CpuSegments};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The processor.
+pub struct CpuDevice {
+    memory: Account,
+    /// Held while bytes are read or written: two threads that write one tensor then find it in some order, never half.
+    running: Mutex<()>,
+    trace: Trace,
+}
+
+struct Account(Mutex<Pool<CpuSegments>>);
+
+impl CpuDevice {
+    /// A device with an empty pool.
+    pub fn new() -> CpuDevice {
+        CpuDevice {
+            memory: Account(Mutex::new(Pool::new(CpuSegments, PoolConfig::default()))),
+            running: Mutex::new(()),
+            trace: Trace::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        // A launch that panicked left some output half written, which is no worse than undefined.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for CpuDevice {
+    fn default() -> CpuDevice {
+        CpuDevice::new()
+    }
+}
+
+impl Account {
+    fn pool(&self) -> MutexGuard<'_, Pool<CpuSegments>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MemoryControl for Account {
+    fn stats(&self) -> MemoryStats {
+        self.pool().stats()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.pool().snapshot()
+    }
+
+    fn set_memory_limit(&self, bytes: Option<usize>) {
+        self.pool().set_memory_limit(bytes.map(|b| b as u64));
+    }
+
+    fn empty_cache(&self) {
+        self.pool().empty_cache();
+    }
+
+    fn reset_peaks(&self) {
+        self.pool().reset_peaks();
+    }
+}
+
+impl Backend for CpuDevice {
+    fn id(&self) -> DeviceId {
+        DeviceId::CPU
+    }
+
+    fn facts(&self) -> DeviceFacts {
+        DeviceFacts {
+            interface: "cpu".into(),
+            threads: 1,
+            ..DeviceFacts::default()
+        }
+    }
+
+    fn supports(&self, _: DType) -> bool {
+        true
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        let block = self
+            .memory
+            .pool()
+            .alloc(bytes, "tensor")
+            .map_err(|detail| Error::OutOfMemory {
+                device: DeviceId::CPU,
+                detail: Box::new(detail),
+            })?;
+        let (id, raw) = (
+            block.id,
+            Block::new(block.segment, block.offset, block.bytes),
+        );
+        Ok(Buffer {
+            raw: Arc::new(raw),
+            bytes,
+            block: id,
+        })
+    }
+
+    fn free(&self, buffer: &Buffer) {
+        self.memory.pool().free(buffer.block);
+    }
+
+    fn upload(&self, dst: &Buffer, offset: usize, src: &[u8]) -> Result<()> {
+        let _running = self.lock();
+        let to = Block::of(dst)?.range("upload", offset, src.len())?;
+        // SAFETY: checked to lie inside the block; the lock keeps other writers away.
+        unsafe { to.copy_from_nonoverlapping(src.as_ptr(), src.len()) };
+        Ok(())
+    }
+
+    fn download<'a>(
+        &'a self,
+        src: &'a Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> LocalFuture<'a, Result<Vec<u8>>> {
+        let _running = self.lock();
+        let copied = Block::of(src)
+            .and_then(|block| block.range("download", offset, bytes))
+            .map(|from| {
+                // SAFETY: checked to lie inside the block; the lock keeps writers away.
+                unsafe { std::slice::from_raw_parts(from, bytes) }.to_vec()
+            });
+        Box::pin(std::future::ready(copied))
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        let _running = self.lock();
+        match &launch.work {
+            Work::Map {
+                map,
+                shape,
+                scalars,
+            } => map::run(map, shape, scalars, launch.bindings),
+            Work::Reduce {
+                reduce,
+                shape,
+                kept,
+                scalars,
+            } => reduce::run(reduce, shape, *kept, scalars, launch.bindings),
+            Work::Kernel { kernel, .. } => Err(Error::KernelMissing {
+                device: DeviceId::CPU,
+                kernel: kernel.name,
+            }),
+        }
+    }
+
+    fn synchronize(&self) -> LocalFuture<'_, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn memory(&self) -> &dyn MemoryControl {
+        &self.memory
+    }
+
+    fn trace(&self) -> &Trace {
+        &self.trace
+    }
+}
