@@ -370,7 +370,7 @@ pub fn infer_shape(target: &[isize], numel: usize) -> Result<Vec<usize>> {
 /// Adjacent old dimensions that continue one another form a chunk; each chunk must be filled exactly by new dimensions.
 fn view_strides(shape: &[usize], stride: &[isize], new: &[usize]) -> Option<Vec<isize>> {
     let numel: usize = shape.iter().product();
-    if numel != new.iter().product() {
+    if numel != new.iter().product::<usize>() {
         return None;
     }
     if numel == 0 {
@@ -446,7 +446,7 @@ mod tests {
     fn transposed_cannot_be_viewed_flat() {
         let t = Layout::contiguous(&[3, 4]).transpose(0, 1).unwrap();
         assert_eq!(t.view(&[12]), None);
-        assert_eq!(t.view(&[4, 3, 1]).unwrap().stride(), [1, 4, 1]);
+        assert_eq!(t.view(&[4, 3, 1]).unwrap().stride(), [1, 4, 4]);
     }
 
     #[test]

@@ -13,7 +13,6 @@ pub mod kernels;
 pub mod layout;
 pub mod memory;
 mod ops;
-pub mod random;
 mod storage;
 mod tensor;
 pub mod trace;

@@ -109,7 +109,7 @@ impl<T: Element> Shared<T> {
     pub fn get(&self) -> Result<Vec<T>> {
         let (size, device) = (size_of::<T>(), self.storage.device());
         let bytes = device.backend().download(&self.storage.buffer, self.offset * size, self.len * size);
-        Ok(bytemuck::pod_collect_to_vec(&wait(bytes, device.id())?))
+        Ok(bytemuck::allocation::pod_collect_to_vec(&wait(bytes, device.id())?))
     }
 
     /// Change one value.

@@ -11,7 +11,7 @@ mod node;
 
 pub use mode::{NoGrad, detect_anomaly, is_anomaly_enabled, is_grad_enabled, no_grad};
 pub use node::Node;
-pub(crate) use node::{Edge, Flow};
+pub(crate) use node::Flow;
 
 use crate::error::Result;
 use crate::tensor::Tensor;

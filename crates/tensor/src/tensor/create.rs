@@ -8,7 +8,6 @@ use crate::expr::Expr;
 use crate::kernel::Map;
 use crate::layout::Layout;
 use crate::ops::launch;
-use crate::random::Generator;
 use crate::storage::{Shared, Storage};
 use half::{bf16, f16};
 use std::sync::Arc;
@@ -101,7 +100,7 @@ impl Tensor {
         device: &Device,
     ) -> Result<Tensor> {
         fn bytes<T: Element>(values: impl Iterator<Item = f64>) -> Vec<u8> {
-            bytemuck::pod_collect_to_vec(&values.map(T::from_f64).collect::<Vec<T>>())
+            bytemuck::allocation::pod_collect_to_vec(&values.map(T::from_f64).collect::<Vec<T>>())
         }
         let bytes = match dtype {
             DType::Bool => bytes::<crate::Bool>(values),
@@ -120,23 +119,5 @@ impl Tensor {
     pub fn eye(n: usize, dtype: DType, device: &Device) -> Result<Tensor> {
         let values = (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 });
         Tensor::from_f64s(values, &[n, n], dtype, device)
-    }
-
-    /// Uniform in `[0, 1)`: the same bits on every device for one seed.
-    pub fn rand(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
-        let values = generator.uniform(shape.iter().product());
-        Tensor::from_slice(&values, shape, device)
-    }
-
-    /// Standard normal, made on the host so that every device gets the same values.
-    pub fn randn(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
-        let values = generator.normal(shape.iter().product());
-        Tensor::from_slice(&values, shape, device)
-    }
-
-    /// A random order of `0..n`, as int64.
-    pub fn randperm(n: usize, generator: &Generator, device: &Device) -> Result<Tensor> {
-        let order: Vec<i64> = generator.permutation(n).into_iter().map(|i| i as i64).collect();
-        Tensor::from_slice(&order, &[n], device)
     }
 }

@@ -26,7 +26,7 @@ impl Tensor {
         if T::DTYPE != self.dtype() {
             return Err(Error::ElementType { asked: T::DTYPE, found: self.dtype() });
         }
-        Ok(bytemuck::pod_collect_to_vec(&self.to_bytes().await?))
+        Ok(bytemuck::allocation::pod_collect_to_vec(&self.to_bytes().await?))
     }
 
     /// All elements of any type as float64, row-major.

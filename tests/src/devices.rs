@@ -1,0 +1,23 @@
+//! Which devices a suite runs on.
+
+use tensor::{Device, DeviceId, DeviceKind};
+
+/// The devices named in `TENSORSCOPE_TEST_DEVICES` (`cpu` by default). One that is named and missing is a failure;
+/// one that is not named is a printed skip.
+pub fn under_test() -> Vec<Device> {
+    let named = std::env::var("TENSORSCOPE_TEST_DEVICES").unwrap_or_else(|_| "cpu".into());
+    if !named.contains("wgpu") {
+        println!("skipped: wgpu:0 is not in TENSORSCOPE_TEST_DEVICES");
+    }
+    named.split(',').map(str::trim).filter(|s| !s.is_empty()).map(open).collect()
+}
+
+/// Open a device by name.
+pub fn open(name: &str) -> Device {
+    let id = DeviceId::parse(name).unwrap_or_else(|e| panic!("{name}: {e}; {}", e.help()));
+    match id.kind {
+        DeviceKind::Cpu => Device::cpu(),
+        DeviceKind::Wgpu => panic!("{name} was asked for, but this build has no WGSL device"),
+        DeviceKind::Cuda => panic!("{name} was asked for, but this build has no CUDA device"),
+    }
+}

@@ -1,0 +1,91 @@
+//! From the names in `ops.json` to the engine's functions.
+
+use crate::golden::Case;
+use serde_json::{Map, Value};
+use tensor::{Result, Tensor};
+
+fn f(attrs: &Map<String, Value>, key: &str) -> f64 {
+    attrs[key].as_f64().unwrap_or_else(|| panic!("attribute {key}"))
+}
+
+fn i(attrs: &Map<String, Value>, key: &str) -> isize {
+    attrs[key].as_i64().unwrap_or_else(|| panic!("attribute {key}")) as isize
+}
+
+fn b(attrs: &Map<String, Value>, key: &str, default: bool) -> bool {
+    attrs.get(key).map_or(default, |v| v.as_bool().unwrap())
+}
+
+/// A list of numbers; `null` and an absent key are the empty one.
+fn list(attrs: &Map<String, Value>, key: &str) -> Vec<isize> {
+    match attrs.get(key) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(a)) => a.iter().map(|v| v.as_i64().unwrap() as isize).collect(),
+        Some(v) => vec![v.as_i64().unwrap() as isize],
+    }
+}
+
+/// Run a case's operation.
+pub fn apply(case: &Case, x: &[Tensor]) -> Result<Vec<Tensor>> {
+    let a = &case.attrs;
+    let one = |t: Result<Tensor>| t.map(|t| vec![t]);
+    match case.op.as_str() {
+        "neg" => one(x[0].neg()),
+        "abs" => one(x[0].abs()),
+        "exp" => one(x[0].exp()),
+        "log" => one(x[0].log()),
+        "sqrt" => one(x[0].sqrt()),
+        "rsqrt" => one(x[0].rsqrt()),
+        "reciprocal" => one(x[0].reciprocal()),
+        "sin" => one(x[0].sin()),
+        "cos" => one(x[0].cos()),
+        "tanh" => one(x[0].tanh()),
+        "erf" => one(x[0].erf()),
+        "sigmoid" => one(x[0].sigmoid()),
+        "relu" => one(x[0].relu()),
+        "square" => one(x[0].square()),
+        "silu" => one(x[0].silu()),
+        "softplus" => one(x[0].softplus()),
+        "gelu" if a["approximate"] == "tanh" => one(x[0].gelu_tanh()),
+        "gelu" => one(x[0].gelu()),
+        "leaky_relu" => one(x[0].leaky_relu(f(a, "negative_slope"))),
+        "clamp" => one(x[0].clamp(f(a, "min"), f(a, "max"))),
+        "pow_scalar" => one(x[0].pow_scalar(f(a, "exponent"))),
+        "add" => one(x[0].add(&x[1])),
+        "sub" => one(x[0].sub(&x[1])),
+        "mul" => one(x[0].mul(&x[1])),
+        "div" => one(x[0].div(&x[1])),
+        "maximum" => one(x[0].maximum(&x[1])),
+        "minimum" => one(x[0].minimum(&x[1])),
+        "pow" => one(x[0].pow(&x[1])),
+        "eq" => one(x[0].eq(&x[1])),
+        "ne" => one(x[0].ne(&x[1])),
+        "lt" => one(x[0].lt(&x[1])),
+        "le" => one(x[0].le(&x[1])),
+        "gt" => one(x[0].gt(&x[1])),
+        "ge" => one(x[0].ge(&x[1])),
+        "where" => one(x[0].where_(&x[1], &x[2])),
+        "masked_fill" => one(x[0].masked_fill(&x[1], f(a, "value"))),
+        "sum" => one(x[0].sum(&list(a, "dim"), b(a, "keepdim", false))),
+        "mean" => one(x[0].mean(&list(a, "dim"), b(a, "keepdim", false))),
+        "amax" => one(x[0].amax(&list(a, "dim"), b(a, "keepdim", false))),
+        "amin" => one(x[0].amin(&list(a, "dim"), b(a, "keepdim", false))),
+        "logsumexp" => one(x[0].logsumexp(&list(a, "dim"), b(a, "keepdim", false))),
+        "var" => one(x[0].var(&list(a, "dim"), b(a, "unbiased", true), b(a, "keepdim", false))),
+        "prod" => one(x[0].prod(list(a, "dim")[0], b(a, "keepdim", false))),
+        "matmul" => one(x[0].matmul(&x[1])),
+        "matmul_tn" => one(x[0].t()?.matmul(&x[1])),
+        "matmul_nt" => one(x[0].matmul(&x[1].t()?)),
+        "matmul_tt" => one(x[0].t()?.matmul(&x[1].t()?)),
+        "linear" => one(x[0].linear(&x[1], x.get(2))),
+        "flip" => one(x[0].flip(&list(a, "dims"))),
+        "narrow" => one(x[0].narrow(i(a, "dim"), i(a, "start"), i(a, "length") as usize)),
+        "select" => one(x[0].select(i(a, "dim"), i(a, "index"))),
+        "slice" => one(x[0].slice(i(a, "dim"), i(a, "start"), i(a, "stop"), i(a, "step"))),
+        "expand" => one(x[0].expand(&list(a, "shape"))),
+        "permute" => one(x[0].permute(&list(a, "dims"))),
+        "transpose" => one(x[0].transpose(i(a, "dim0"), i(a, "dim1"))),
+        "diagonal" => one(x[0].diagonal(0, 0, 1)),
+        other => panic!("no operation for {other} ({})", case.id),
+    }
+}
