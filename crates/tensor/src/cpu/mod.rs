@@ -2,9 +2,14 @@
 //!
 //! It runs every launch at once, on the caller's thread and on rayon's where the work is large enough.
 
+mod check;
+mod kernels;
+mod launch;
 mod map;
+mod matmul;
 mod memory;
 mod operand;
+mod parallel;
 mod reduce;
 mod scalar;
 
@@ -14,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Launch, Work};
 use crate::memory::{MemoryStats, Pool, PoolConfig, Snapshot};
 use crate::trace::Trace;
+use launch::CpuLaunch;
 use memory::{Block, CpuSegments};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -156,10 +162,10 @@ impl Backend for CpuDevice {
                 kept,
                 scalars,
             } => reduce::run(reduce, shape, *kept, scalars, launch.bindings),
-            Work::Kernel { kernel, .. } => Err(Error::KernelMissing {
-                device: DeviceId::CPU,
-                kernel: kernel.name,
-            }),
+            Work::Kernel { kernel, params, grid, check } => {
+                let entry = kernels::find(kernel.name)?;
+                entry(&CpuLaunch::new(kernel, params, *grid, *check, launch.bindings)?)
+            }
         }
     }
 

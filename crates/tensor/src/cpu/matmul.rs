@@ -1,0 +1,133 @@
+//! Products of matrices, through the `gemm` crate.
+
+use super::launch::{CpuLaunch, for_float};
+use super::operand::failure;
+use super::parallel;
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::kernels::matmul::MatmulParams;
+use gemm::Parallelism;
+use std::ops::Range;
+
+/// Multiplications below which a product runs on one thread.
+const WORTH_THREADS: usize = 96 * 96 * 96;
+
+pub(crate) fn matmul(launch: &CpuLaunch<'_>) -> Result<()> {
+    for_float!(launch, 2, product)
+}
+
+fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
+    let p: MatmulParams = launch.params()?;
+    let (a, b, out) = (launch.read::<T>(0)?, launch.read::<T>(1)?, launch.write::<T>(2)?);
+    let (m, n, k, batch) = (p.m as usize, p.n as usize, p.k as usize, p.batch as usize);
+    let matrix = m * n;
+    if out.len() < batch * matrix || p.batch_shape.iter().map(|s| *s as usize).product::<usize>() != batch {
+        return Err(failure("matmul", format!("{} elements for {batch} results of {m}x{n}: {p:?}", out.len())));
+    }
+    let out = &mut out[..batch * matrix];
+    if out.is_empty() {
+        return Ok(());
+    }
+    if k == 0 {
+        out.fill(T::ZERO);
+        return Ok(());
+    }
+    check(a.len(), &p, [(p.m, p.a_row), (p.k, p.a_col)], &p.a_batch)?;
+    check(b.len(), &p, [(p.k, p.b_row), (p.n, p.b_col)], &p.b_batch)?;
+
+    let threads = if batch * matrix * k < WORTH_THREADS { 1 } else { parallel::threads(usize::MAX) };
+    // Many small products are spread over the threads whole; a few large ones are each cut up.
+    let (across, within) = if batch >= 2 * threads { (threads, 1) } else { (1, threads) };
+    let (a, b, out) = (Place(a.as_ptr().cast_mut()), Place(b.as_ptr().cast_mut()), Place(out.as_mut_ptr()));
+    let run = |range: Range<usize>| {
+        for i in range {
+            let (from_a, from_b) = (batch_offset(i, &p.batch_shape, &p.a_batch), batch_offset(i, &p.batch_shape, &p.b_batch));
+            // SAFETY: both operands were checked to hold every index of the batch, and each `i` has its own matrix of
+            // the result.
+            unsafe {
+                gemm::gemm(
+                    m,
+                    n,
+                    k,
+                    out.at((i * matrix) as isize),
+                    1,
+                    n as isize,
+                    false,
+                    a.at(from_a),
+                    p.a_col as isize,
+                    p.a_row as isize,
+                    b.at(from_b),
+                    p.b_col as isize,
+                    p.b_row as isize,
+                    T::ZERO,
+                    T::ONE,
+                    false,
+                    false,
+                    false,
+                    parallelism(within),
+                );
+            }
+        }
+    };
+    parallel::split(batch, batch.div_ceil(4 * across), across, run);
+    Ok(())
+}
+
+fn parallelism(threads: usize) -> Parallelism {
+    #[cfg(not(target_arch = "wasm32"))]
+    if threads > 1 {
+        return Parallelism::Rayon(threads);
+    }
+    let _ = threads;
+    Parallelism::None
+}
+
+/// An address that may travel to another thread.
+#[derive(Clone, Copy)]
+struct Place<T>(*mut T);
+// SAFETY: `product` gives every thread its own part of the result; the operands are only read.
+unsafe impl<T> Send for Place<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Place<T> {}
+
+impl<T> Place<T> {
+    fn at(self, elements: isize) -> *mut T {
+        self.0.wrapping_offset(elements)
+    }
+}
+
+trait One {
+    const ZERO: Self;
+    const ONE: Self;
+}
+impl One for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+}
+impl One for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+}
+
+/// Where matrix `index` of the batch begins.
+fn batch_offset(mut index: usize, sizes: &[u32; 4], strides: &[i32; 4]) -> isize {
+    let mut at = 0;
+    for (&n, &s) in sizes.iter().zip(strides).rev() {
+        at += (index % n as usize) as isize * s as isize;
+        index /= n as usize;
+    }
+    at
+}
+
+/// Fail unless every index of an operand lies inside its `len` elements.
+fn check(len: usize, p: &MatmulParams, matrix: [(u32, i32); 2], batch: &[i32; 4]) -> Result<()> {
+    let (mut low, mut high) = (0i64, 0i64);
+    for (n, s) in matrix.into_iter().chain(p.batch_shape.into_iter().zip(*batch)) {
+        let reach = (i64::from(n) - 1) * i64::from(s);
+        if reach < 0 { low += reach } else { high += reach }
+    }
+    if low < 0 || high >= len as i64 {
+        return Err(failure("matmul", format!("elements {low}..={high} of an operand of {len}: {p:?}")));
+    }
+    Ok(())
+}
