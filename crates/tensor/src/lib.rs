@@ -16,7 +16,7 @@ mod ops;
 mod storage;
 mod tensor;
 pub mod trace;
-pub mod random;
+
 pub use device::{Device, DeviceId, DeviceKind};
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, Result};
