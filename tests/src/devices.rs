@@ -9,7 +9,12 @@ pub fn under_test() -> Vec<Device> {
     if !named.contains("wgpu") {
         println!("skipped: wgpu:0 is not in TENSORSCOPE_TEST_DEVICES");
     }
-    named.split(',').map(str::trim).filter(|s| !s.is_empty()).map(open).collect()
+    named
+        .split(',')
+        .map(str::trim)
+        .filter(|s| !s.is_empty())
+        .map(open)
+        .collect()
 }
 
 /// Open a device by name.

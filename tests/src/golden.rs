@@ -9,8 +9,10 @@ use tensor::{DType, Device, Tensor};
 
 /// Where the recorded values lie.
 pub fn dir() -> PathBuf {
-    std::env::var_os("TENSORSCOPE_GOLDEN_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden"), PathBuf::from)
+    std::env::var_os("TENSORSCOPE_GOLDEN_DIR").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden"),
+        PathBuf::from,
+    )
 }
 
 /// Read an index.
@@ -42,12 +44,15 @@ impl Value64 {
 pub fn tensors(name: &str) -> HashMap<String, Value64> {
     let path = dir().join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let file = SafeTensors::deserialize(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let file =
+        SafeTensors::deserialize(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     file.iter()
         .map(|(key, view)| {
             let d = view.data();
             fn all<const N: usize>(d: &[u8], f: impl Fn([u8; N]) -> f64) -> Vec<f64> {
-                d.chunks_exact(N).map(|c| f(c.try_into().unwrap())).collect()
+                d.chunks_exact(N)
+                    .map(|c| f(c.try_into().unwrap()))
+                    .collect()
             }
             let (dtype, values) = match view.dtype() {
                 Dtype::F64 => (DType::F64, all(d, f64::from_le_bytes)),
@@ -58,7 +63,14 @@ pub fn tensors(name: &str) -> HashMap<String, Value64> {
                 Dtype::U8 => (DType::U8, all(d, |[b]| f64::from(b))),
                 other => panic!("{key}: element type {other:?}"),
             };
-            (key.to_owned(), Value64 { dtype, shape: view.shape().to_vec(), values })
+            (
+                key.to_owned(),
+                Value64 {
+                    dtype,
+                    shape: view.shape().to_vec(),
+                    values,
+                },
+            )
         })
         .collect()
 }

@@ -17,8 +17,12 @@ pub enum Arrangement {
 
 impl Arrangement {
     /// All of them.
-    pub const ALL: [Arrangement; 4] =
-        [Arrangement::Dense, Arrangement::Offset, Arrangement::Transposed, Arrangement::Stepped];
+    pub const ALL: [Arrangement; 4] = [
+        Arrangement::Dense,
+        Arrangement::Offset,
+        Arrangement::Transposed,
+        Arrangement::Stepped,
+    ];
 
     /// A tensor equal to `x` under this arrangement.
     pub fn apply(self, x: &Tensor) -> Tensor {
@@ -29,12 +33,19 @@ impl Arrangement {
                 let n = x.numel();
                 let room = Tensor::zeros(&[n + 3], x.dtype(), x.device()).unwrap();
                 let inner = room.narrow(0, 3, n).unwrap();
-                inner.copy_(&x.reshape(&[-1]).unwrap_or_else(|_| x.view(&[0]).unwrap())).unwrap();
+                inner
+                    .copy_(&x.reshape(&[-1]).unwrap_or_else(|_| x.view(&[0]).unwrap()))
+                    .unwrap();
                 inner.view(&shape).unwrap()
             }
             Arrangement::Transposed => {
                 let back: Vec<isize> = (0..x.rank() as isize).rev().collect();
-                x.permute(&back).unwrap().clone().unwrap().permute(&back).unwrap()
+                x.permute(&back)
+                    .unwrap()
+                    .clone()
+                    .unwrap()
+                    .permute(&back)
+                    .unwrap()
             }
             Arrangement::Stepped => {
                 if x.rank() == 0 {

@@ -5,11 +5,15 @@ use serde_json::{Map, Value};
 use tensor::{Result, Tensor};
 
 fn f(attrs: &Map<String, Value>, key: &str) -> f64 {
-    attrs[key].as_f64().unwrap_or_else(|| panic!("attribute {key}"))
+    attrs[key]
+        .as_f64()
+        .unwrap_or_else(|| panic!("attribute {key}"))
 }
 
 fn i(attrs: &Map<String, Value>, key: &str) -> isize {
-    attrs[key].as_i64().unwrap_or_else(|| panic!("attribute {key}")) as isize
+    attrs[key]
+        .as_i64()
+        .unwrap_or_else(|| panic!("attribute {key}")) as isize
 }
 
 fn b(attrs: &Map<String, Value>, key: &str, default: bool) -> bool {
@@ -71,7 +75,11 @@ pub fn apply(case: &Case, x: &[Tensor]) -> Result<Vec<Tensor>> {
         "amax" => one(x[0].amax(&list(a, "dim"), b(a, "keepdim", false))),
         "amin" => one(x[0].amin(&list(a, "dim"), b(a, "keepdim", false))),
         "logsumexp" => one(x[0].logsumexp(&list(a, "dim"), b(a, "keepdim", false))),
-        "var" => one(x[0].var(&list(a, "dim"), b(a, "unbiased", true), b(a, "keepdim", false))),
+        "var" => one(x[0].var(
+            &list(a, "dim"),
+            b(a, "unbiased", true),
+            b(a, "keepdim", false),
+        )),
         "prod" => one(x[0].prod(list(a, "dim")[0], b(a, "keepdim", false))),
         "matmul" => one(x[0].matmul(&x[1])),
         "matmul_tn" => one(x[0].t()?.matmul(&x[1])),

@@ -9,16 +9,32 @@ use tensor::{DType, Device, Tensor};
 
 /// What an operation adds up on its way: its result on absolute values bounds the rounding of a sum of products.
 fn magnitude(want: &Value64) -> Vec<f64> {
-    vec![want.values.iter().fold(1.0, |m: f64, v| m.max(v.abs()).min(1e6))]
+    vec![
+        want.values
+            .iter()
+            .fold(1.0, |m: f64, v| m.max(v.abs()).min(1e6)),
+    ]
 }
 
 fn check(label: &str, got: &Tensor, want: &Value64, op: &str, dtype: DType) -> Result<(), String> {
     if got.shape() != want.shape {
-        return Err(format!("{label}: shape {:?}, want {:?}", got.shape(), want.shape));
+        return Err(format!(
+            "{label}: shape {:?}, want {:?}",
+            got.shape(),
+            want.shape
+        ));
     }
     let values = pollster::block_on(got.to_f64s()).map_err(|e| format!("{label}: {e}"))?;
-    let tol = tolerance(op, if got.dtype().is_float() { dtype } else { got.dtype() });
-    differs(&values, &want.values, tol, &magnitude(want)).map_or(Ok(()), |d| Err(format!("{label}: {d}")))
+    let tol = tolerance(
+        op,
+        if got.dtype().is_float() {
+            dtype
+        } else {
+            got.dtype()
+        },
+    );
+    differs(&values, &want.values, tol, &magnitude(want))
+        .map_or(Ok(()), |d| Err(format!("{label}: {d}")))
 }
 
 fn run(
@@ -33,7 +49,11 @@ fn run(
     let mut inputs = Vec::new();
     for (n, key) in case.inputs.iter().enumerate() {
         let value = &data[key];
-        let kind = if value.dtype.is_float() { dtype } else { value.dtype };
+        let kind = if value.dtype.is_float() {
+            dtype
+        } else {
+            value.dtype
+        };
         let x = how.apply(&value.tensor(kind, device));
         if case.grads.get(n).is_some_and(Option::is_some) {
             x.requires_grad_(true).map_err(fail)?;
@@ -42,17 +62,34 @@ fn run(
     }
     let outputs = ops::apply(case, &inputs).map_err(fail)?;
     for (n, (got, key)) in outputs.iter().zip(&case.outputs).enumerate() {
-        check(&format!("{label} output {n}"), got, &data[key], &case.op, dtype)?;
+        check(
+            &format!("{label} output {n}"),
+            got,
+            &data[key],
+            &case.op,
+            dtype,
+        )?;
     }
     let mut flows = case.grad_outputs.iter();
     for out in outputs.iter().filter(|t| t.requires_grad()) {
-        let key = flows.next().ok_or_else(|| format!("{label}: more outputs than gradients"))?;
-        out.backward_with(&data[key].tensor(dtype, device), true).map_err(fail)?;
+        let key = flows
+            .next()
+            .ok_or_else(|| format!("{label}: more outputs than gradients"))?;
+        out.backward_with(&data[key].tensor(dtype, device), true)
+            .map_err(fail)?;
     }
     for (n, key) in case.grads.iter().enumerate() {
         let Some(key) = key else { continue };
-        let grad = inputs[n].grad().ok_or_else(|| format!("{label}: input {n} has no gradient"))?;
-        check(&format!("{label} gradient {n}"), &grad, &data[key], &case.op, dtype)?;
+        let grad = inputs[n]
+            .grad()
+            .ok_or_else(|| format!("{label}: input {n} has no gradient"))?;
+        check(
+            &format!("{label} gradient {n}"),
+            &grad,
+            &data[key],
+            &case.op,
+            dtype,
+        )?;
     }
     Ok(())
 }
@@ -76,5 +113,10 @@ fn operations_and_gradients_are_pytorchs() {
         }
     }
     println!("{count} runs of recorded operations");
-    assert!(failures.is_empty(), "{} of {count} failed:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {count} failed:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }

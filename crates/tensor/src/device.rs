@@ -40,16 +40,25 @@ pub struct DeviceId {
 
 impl DeviceId {
     /// The processor.
-    pub const CPU: DeviceId = DeviceId { kind: DeviceKind::Cpu, index: 0 };
+    pub const CPU: DeviceId = DeviceId {
+        kind: DeviceKind::Cpu,
+        index: 0,
+    };
 
     /// A WGSL adapter by number.
     pub const fn wgpu(index: usize) -> DeviceId {
-        DeviceId { kind: DeviceKind::Wgpu, index }
+        DeviceId {
+            kind: DeviceKind::Wgpu,
+            index,
+        }
     }
 
     /// A CUDA device by its logical number.
     pub const fn cuda(index: usize) -> DeviceId {
-        DeviceId { kind: DeviceKind::Cuda, index }
+        DeviceId {
+            kind: DeviceKind::Cuda,
+            index,
+        }
     }
 
     /// From `cpu`, `cuda`, `cuda:1`, `wgpu:0`; PyTorch's rules on what follows the colon.
@@ -62,13 +71,21 @@ impl DeviceId {
             "cpu" => DeviceKind::Cpu,
             "cuda" => DeviceKind::Cuda,
             "wgpu" => DeviceKind::Wgpu,
-            _ => return Err(Error::DeviceType { text: text.to_owned() }),
+            _ => {
+                return Err(Error::DeviceType {
+                    text: text.to_owned(),
+                });
+            }
         };
-        let invalid = || Error::DeviceString { text: text.to_owned() };
+        let invalid = || Error::DeviceString {
+            text: text.to_owned(),
+        };
         let index = match index {
             None => 0,
             Some(i) if i.len() > 1 && i.starts_with('0') => return Err(invalid()),
-            Some(i) if i.is_empty() || !i.bytes().all(|b| b.is_ascii_digit()) => return Err(invalid()),
+            Some(i) if i.is_empty() || !i.bytes().all(|b| b.is_ascii_digit()) => {
+                return Err(invalid());
+            }
             Some(i) => i.parse().map_err(|_| invalid())?,
         };
         if kind == DeviceKind::Cpu && index != 0 {
@@ -172,7 +189,12 @@ pub trait Backend: Send + Sync + 'static {
     fn upload(&self, dst: &Buffer, offset: usize, src: &[u8]) -> Result<()>;
 
     /// Copy bytes out after everything launched before. Raises what checks have found.
-    fn download<'a>(&'a self, src: &'a Buffer, offset: usize, bytes: usize) -> LocalFuture<'a, Result<Vec<u8>>>;
+    fn download<'a>(
+        &'a self,
+        src: &'a Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> LocalFuture<'a, Result<Vec<u8>>>;
 
     /// Run a kernel after everything launched before; may return before it has run.
     fn launch(&self, launch: &Launch<'_>) -> Result<()>;
@@ -234,7 +256,8 @@ impl Device {
     /// The processor: one for the whole process.
     pub fn cpu() -> Device {
         static CPU: OnceLock<Device> = OnceLock::new();
-        CPU.get_or_init(|| Device(Arc::new(crate::cpu::CpuDevice::new()))).clone()
+        CPU.get_or_init(|| Device(Arc::new(crate::cpu::CpuDevice::new())))
+            .clone()
     }
 
     /// Its name.
@@ -284,7 +307,15 @@ impl Device {
 
     /// Fail unless tensors of this type can live here.
     pub(crate) fn require(&self, op: &'static str, dtype: DType) -> Result<()> {
-        if self.0.supports(dtype) { Ok(()) } else { Err(Error::UnsupportedDType { op, dtype, device: self.id() }) }
+        if self.0.supports(dtype) {
+            Ok(())
+        } else {
+            Err(Error::UnsupportedDType {
+                op,
+                dtype,
+                device: self.id(),
+            })
+        }
     }
 }
 
@@ -306,7 +337,10 @@ pub fn wait<T>(future: LocalFuture<'_, Result<T>>, device: DeviceId) -> Result<T
     {
         use std::task::{Context, Poll, Waker};
         let mut future = future;
-        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(value) => value,
             Poll::Pending => Err(Error::ReadBackIsAsync { device }),
         }

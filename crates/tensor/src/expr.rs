@@ -128,7 +128,9 @@ impl Expr {
     /// The compute type of its value, given the element types of the operands.
     pub fn dtype(&self, operands: &[DType]) -> DType {
         match self {
-            Expr::Arg(n) => operands.get(*n as usize).map_or(DType::F32, |d| d.compute()),
+            Expr::Arg(n) => operands
+                .get(*n as usize)
+                .map_or(DType::F32, |d| d.compute()),
             Expr::Scalar(_, d) | Expr::Const(_, d) | Expr::Cast(d, _) => *d,
             Expr::Unary(Unary::Not | Unary::IsNan | Unary::IsFinite, _) => DType::Bool,
             Expr::Unary(_, x) => x.dtype(operands),
@@ -166,7 +168,12 @@ impl Expr {
     /// How many arithmetic operations one evaluation takes.
     pub fn flops(&self) -> u64 {
         let mut count = 0;
-        self.walk(&mut |e| count += u64::from(matches!(e, Expr::Unary(..) | Expr::Binary(..) | Expr::Select(..))));
+        self.walk(&mut |e| {
+            count += u64::from(matches!(
+                e,
+                Expr::Unary(..) | Expr::Binary(..) | Expr::Select(..)
+            ))
+        });
         count
     }
 

@@ -34,7 +34,11 @@ impl Map {
         let mut operands = inputs.to_vec();
         operands.push(out);
         let last = inputs.len() as u8;
-        Map { name, operands, outputs: vec![(last, expr)] }
+        Map {
+            name,
+            operands,
+            outputs: vec![(last, expr)],
+        }
     }
 
     /// Whether operand `n` is stored to.
@@ -216,9 +220,24 @@ impl Check {
     /// The error for this offending value.
     pub fn error(self, value: i64) -> Error {
         match self {
-            Check::Target { classes } => Error::TargetOutOfBounds { target: value, classes },
-            Check::Index { op, size } => Error::IndexValue { op, index: value, size },
-            Check::Nan { function, backward, output } => Error::AnomalyNan { function, backward, output },
+            Check::Target { classes } => Error::TargetOutOfBounds {
+                target: value,
+                classes,
+            },
+            Check::Index { op, size } => Error::IndexValue {
+                op,
+                index: value,
+                size,
+            },
+            Check::Nan {
+                function,
+                backward,
+                output,
+            } => Error::AnomalyNan {
+                function,
+                backward,
+                output,
+            },
         }
     }
 }

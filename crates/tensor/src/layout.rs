@@ -16,13 +16,21 @@ pub struct Layout {
 impl Layout {
     /// Row-major and dense, from the storage's start.
     pub fn contiguous(shape: &[usize]) -> Layout {
-        Layout { shape: shape.to_vec(), stride: contiguous_strides(shape), offset: 0 }
+        Layout {
+            shape: shape.to_vec(),
+            stride: contiguous_strides(shape),
+            offset: 0,
+        }
     }
 
     /// Any strides and offset.
     pub fn new(shape: Vec<usize>, stride: Vec<isize>, offset: usize) -> Layout {
         debug_assert_eq!(shape.len(), stride.len());
-        Layout { shape, stride, offset }
+        Layout {
+            shape,
+            stride,
+            offset,
+        }
     }
 
     /// Size of each dimension.
@@ -75,7 +83,11 @@ impl Layout {
         let (mut low, mut high) = (self.offset as isize, self.offset as isize);
         for (&n, &s) in self.shape.iter().zip(&self.stride) {
             let reach = (n as isize - 1) * s;
-            if reach < 0 { low += reach } else { high += reach }
+            if reach < 0 {
+                low += reach
+            } else {
+                high += reach
+            }
         }
         Some((low as usize, high as usize + 1))
     }
@@ -119,12 +131,21 @@ impl Layout {
     /// Reorder all dimensions.
     pub fn permute(&self, dims: &[isize]) -> Result<Layout> {
         if dims.len() != self.rank() {
-            return Err(Error::PermuteRank { rank: self.rank(), dims: dims.to_vec() });
+            return Err(Error::PermuteRank {
+                rank: self.rank(),
+                dims: dims.to_vec(),
+            });
         }
-        let dims = dims.iter().map(|&d| self.dim(d)).collect::<Result<Vec<_>>>()?;
+        let dims = dims
+            .iter()
+            .map(|&d| self.dim(d))
+            .collect::<Result<Vec<_>>>()?;
         for (i, d) in dims.iter().enumerate() {
             if dims[..i].contains(d) {
-                return Err(Error::DuplicateDim { op: "permute", dim: *d });
+                return Err(Error::DuplicateDim {
+                    op: "permute",
+                    dim: *d,
+                });
             }
         }
         Ok(Layout {
@@ -138,13 +159,21 @@ impl Layout {
     pub fn narrow(&self, dim: isize, start: isize, length: usize) -> Result<Layout> {
         let d = self.dim(dim)?;
         let size = self.shape[d];
-        let begin = if start < 0 { start + size as isize } else { start };
+        let begin = if start < 0 {
+            start + size as isize
+        } else {
+            start
+        };
         if begin < 0 || begin as usize > size {
             return Err(Error::NarrowStart { start, size });
         }
         let begin = begin as usize;
         if length > size - begin {
-            return Err(Error::NarrowLength { start: begin, length, size });
+            return Err(Error::NarrowLength {
+                start: begin,
+                length,
+                size,
+            });
         }
         let mut out = self.clone();
         out.shape[d] = length;
@@ -156,9 +185,17 @@ impl Layout {
     pub fn select(&self, dim: isize, index: isize) -> Result<Layout> {
         let d = self.dim(dim)?;
         let size = self.shape[d];
-        let i = if index < 0 { index + size as isize } else { index };
+        let i = if index < 0 {
+            index + size as isize
+        } else {
+            index
+        };
         if i < 0 || i as usize >= size {
-            return Err(Error::IndexOutOfBounds { index, dim: d, size });
+            return Err(Error::IndexOutOfBounds {
+                index,
+                dim: d,
+                size,
+            });
         }
         let mut out = self.clone();
         out.offset = self.step_offset(d, i as usize);
@@ -176,7 +213,11 @@ impl Layout {
         let size = self.shape[d] as isize;
         let clamp = |i: isize| (if i < 0 { i.saturating_add(size) } else { i }).clamp(0, size);
         let (start, stop) = (clamp(start), clamp(stop));
-        let length = if stop > start { (stop - start - 1) / step + 1 } else { 0 };
+        let length = if stop > start {
+            (stop - start - 1) / step + 1
+        } else {
+            0
+        };
         let mut out = self.clone();
         out.offset = self.step_offset(d, start as usize);
         out.shape[d] = length as usize;
@@ -187,7 +228,10 @@ impl Layout {
     /// Repeat dimensions of size one, and new leading ones, by a stride of zero. `-1` keeps a size.
     pub fn expand(&self, target: &[isize]) -> Result<Layout> {
         if target.len() < self.rank() {
-            return Err(Error::ExpandRank { target: target.to_vec(), shape: self.shape.clone() });
+            return Err(Error::ExpandRank {
+                target: target.to_vec(),
+                shape: self.shape.clone(),
+            });
         }
         let lead = target.len() - self.rank();
         let mut shape = Vec::with_capacity(target.len());
@@ -216,10 +260,19 @@ impl Layout {
                         shape: self.shape.clone(),
                     });
                 }
-                _ => return Err(Error::ExpandNegative { dim: i, target: target.to_vec() }),
+                _ => {
+                    return Err(Error::ExpandNegative {
+                        dim: i,
+                        target: target.to_vec(),
+                    });
+                }
             }
         }
-        Ok(Layout { shape, stride, offset: self.offset })
+        Ok(Layout {
+            shape,
+            stride,
+            offset: self.offset,
+        })
     }
 
     /// Drop `dim` if its size is one.
@@ -239,7 +292,11 @@ impl Layout {
         let d = wrap_dim(dim, self.rank() + 1)?;
         let mut out = self.clone();
         // PyTorch gives the new dimension the stride that makes it look dense.
-        let stride = if d < self.rank() { self.shape[d] as isize * self.stride[d] } else { 1 };
+        let stride = if d < self.rank() {
+            self.shape[d] as isize * self.stride[d]
+        } else {
+            1
+        };
         out.shape.insert(d, 1);
         out.stride.insert(d, stride);
         Ok(out)
@@ -249,10 +306,18 @@ impl Layout {
     pub fn diagonal(&self, shift: isize, dim1: isize, dim2: isize) -> Result<Layout> {
         let (a, b) = (self.dim(dim1)?, self.dim(dim2)?);
         if a == b {
-            return Err(Error::DuplicateDim { op: "diagonal", dim: a });
+            return Err(Error::DuplicateDim {
+                op: "diagonal",
+                dim: a,
+            });
         }
         let (rows, cols) = (self.shape[a] as isize, self.shape[b] as isize);
-        let length = if shift >= 0 { rows.min(cols - shift) } else { (rows + shift).min(cols) }.max(0);
+        let length = if shift >= 0 {
+            rows.min(cols - shift)
+        } else {
+            (rows + shift).min(cols)
+        }
+        .max(0);
         let mut out = self.clone();
         if length > 0 {
             out.offset = if shift >= 0 {
@@ -285,7 +350,11 @@ impl Layout {
     /// The same elements under another shape without moving any, or `None` where the strides do not allow it.
     pub fn view(&self, shape: &[usize]) -> Option<Layout> {
         let stride = view_strides(&self.shape, &self.stride, shape)?;
-        Some(Layout { shape: shape.to_vec(), stride, offset: self.offset })
+        Some(Layout {
+            shape: shape.to_vec(),
+            stride,
+            offset: self.offset,
+        })
     }
 
     /// Resolve one `-1` and check the count of elements.
@@ -323,7 +392,10 @@ pub fn contiguous_strides(shape: &[usize]) -> Vec<isize> {
 pub fn wrap_dim(dim: isize, rank: usize) -> Result<usize> {
     let range = rank.max(1) as isize;
     if dim < -range || dim >= range {
-        return Err(Error::DimOutOfRange { dim, rank: range as usize });
+        return Err(Error::DimOutOfRange {
+            dim,
+            rank: range as usize,
+        });
     }
     Ok(if dim < 0 { dim + range } else { dim } as usize)
 }
@@ -337,27 +409,45 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
             (x, y) if x == y => Ok(x),
             (1, y) => Ok(y),
             (x, 1) => Ok(x),
-            (x, y) => Err(Error::Broadcast { a: x, b: y, dim: i, left: a.to_vec(), right: b.to_vec() }),
+            (x, y) => Err(Error::Broadcast {
+                a: x,
+                b: y,
+                dim: i,
+                left: a.to_vec(),
+                right: b.to_vec(),
+            }),
         })
         .collect()
 }
 
 /// Resolve one `-1` in a target shape and check that it holds `numel` elements.
 pub fn infer_shape(target: &[isize], numel: usize) -> Result<Vec<usize>> {
-    let invalid = || Error::InvalidShape { target: target.to_vec(), numel };
+    let invalid = || Error::InvalidShape {
+        target: target.to_vec(),
+        numel,
+    };
     let mut known = 1usize;
     let mut unknown = None;
     for (i, &n) in target.iter().enumerate() {
         match n {
             -1 if unknown.is_some() => return Err(Error::TwoInferred),
             -1 => unknown = Some(i),
-            n if n < 0 => return Err(Error::NegativeShape { dim: n, target: target.to_vec() }),
+            n if n < 0 => {
+                return Err(Error::NegativeShape {
+                    dim: n,
+                    target: target.to_vec(),
+                });
+            }
             n => known = known.checked_mul(n as usize).ok_or_else(invalid)?,
         }
     }
     let mut shape: Vec<usize> = target.iter().map(|&n| n.max(0) as usize).collect();
     match unknown {
-        Some(_) if known == 0 => return Err(Error::InferFromEmpty { target: target.to_vec() }),
+        Some(_) if known == 0 => {
+            return Err(Error::InferFromEmpty {
+                target: target.to_vec(),
+            });
+        }
         Some(i) if numel % known == 0 => shape[i] = numel / known,
         None if known == numel => {}
         _ => return Err(invalid()),
@@ -374,7 +464,11 @@ fn view_strides(shape: &[usize], stride: &[isize], new: &[usize]) -> Option<Vec<
         return None;
     }
     if numel == 0 {
-        return Some(if shape == new { stride.to_vec() } else { contiguous_strides(new) });
+        return Some(if shape == new {
+            stride.to_vec()
+        } else {
+            contiguous_strides(new)
+        });
     }
     let mut out = vec![0isize; new.len()];
     let mut filled = new.len();
@@ -418,7 +512,10 @@ pub fn collapse(shape: &[usize], strides: &[&[isize]]) -> (Vec<usize>, Vec<Vec<i
             continue;
         }
         let merges = !out_shape.is_empty()
-            && strides.iter().zip(&out).all(|(s, o)| o.last() == Some(&(s[d] * n as isize)));
+            && strides
+                .iter()
+                .zip(&out)
+                .all(|(s, o)| o.last() == Some(&(s[d] * n as isize)));
         if merges {
             if let Some(last) = out_shape.last_mut() {
                 *last *= n;
@@ -454,12 +551,25 @@ mod tests {
         let (shape, strides) = collapse(&[2, 3, 4], &[&[12, 4, 1], &[12, 4, 1]]);
         assert_eq!((shape, strides), (vec![24], vec![vec![1], vec![1]]));
         let (shape, strides) = collapse(&[2, 3, 4], &[&[12, 4, 1], &[0, 4, 1]]);
-        assert_eq!((shape, strides), (vec![2, 12], vec![vec![12, 1], vec![0, 1]]));
+        assert_eq!(
+            (shape, strides),
+            (vec![2, 12], vec![vec![12, 1], vec![0, 1]])
+        );
     }
 
     #[test]
     fn an_expanded_view_overlaps_itself() {
-        assert!(Layout::contiguous(&[3, 1]).expand(&[3, 4]).unwrap().overlaps_itself());
-        assert!(!Layout::contiguous(&[3, 4]).transpose(0, 1).unwrap().overlaps_itself());
+        assert!(
+            Layout::contiguous(&[3, 1])
+                .expand(&[3, 4])
+                .unwrap()
+                .overlaps_itself()
+        );
+        assert!(
+            !Layout::contiguous(&[3, 4])
+                .transpose(0, 1)
+                .unwrap()
+                .overlaps_itself()
+        );
     }
 }

@@ -92,7 +92,12 @@ impl<T: Element> Shared<T> {
     }
 
     pub(crate) fn over(storage: Arc<Storage>, offset: usize, len: usize) -> Shared<T> {
-        Shared { storage, offset, len, kind: PhantomData }
+        Shared {
+            storage,
+            offset,
+            len,
+            kind: PhantomData,
+        }
     }
 
     /// Number of elements.
@@ -108,16 +113,29 @@ impl<T: Element> Shared<T> {
     /// All values.
     pub fn get(&self) -> Result<Vec<T>> {
         let (size, device) = (size_of::<T>(), self.storage.device());
-        let bytes = device.backend().download(&self.storage.buffer, self.offset * size, self.len * size);
-        Ok(bytemuck::allocation::pod_collect_to_vec(&wait(bytes, device.id())?))
+        let bytes =
+            device
+                .backend()
+                .download(&self.storage.buffer, self.offset * size, self.len * size);
+        Ok(bytemuck::allocation::pod_collect_to_vec(&wait(
+            bytes,
+            device.id(),
+        )?))
     }
 
     /// Change one value.
     pub fn set(&self, index: usize, value: T) -> Result<()> {
         if index >= self.len {
-            return Err(Error::IndexOutOfBounds { index: index as isize, dim: 0, size: self.len });
+            return Err(Error::IndexOutOfBounds {
+                index: index as isize,
+                dim: 0,
+                size: self.len,
+            });
         }
         let at = (self.offset + index) * size_of::<T>();
-        self.storage.device().backend().upload(&self.storage.buffer, at, bytemuck::bytes_of(&value))
+        self.storage
+            .device()
+            .backend()
+            .upload(&self.storage.buffer, at, bytemuck::bytes_of(&value))
     }
 }

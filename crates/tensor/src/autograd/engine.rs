@@ -13,14 +13,23 @@ pub(super) fn backward(root: &Tensor, grad: Option<&Tensor>, retain: bool) -> Re
     }
     let seed = match grad {
         Some(g) if g.shape() != root.shape() => {
-            return Err(Error::GradShape { expected: root.shape().to_vec(), got: g.shape().to_vec() });
+            return Err(Error::GradShape {
+                expected: root.shape().to_vec(),
+                got: g.shape().to_vec(),
+            });
         }
         Some(g) => g.detach(),
-        None if root.numel() != 1 => return Err(Error::BackwardNonScalar { shape: root.shape().to_vec() }),
+        None if root.numel() != 1 => {
+            return Err(Error::BackwardNonScalar {
+                shape: root.shape().to_vec(),
+            });
+        }
         None => root.ones_like()?,
     };
     let _off = NoGrad::new();
-    let Some(node) = root.grad_fn() else { return accumulate(root, seed) };
+    let Some(node) = root.grad_fn() else {
+        return accumulate(root, seed);
+    };
 
     // Ready nodes by number. A node's number is above those of all its inputs' nodes, so when the highest is taken
     // every gradient that flows into it has arrived.
@@ -31,7 +40,9 @@ pub(super) fn backward(root: &Tensor, grad: Option<&Tensor>, retain: bool) -> Re
         drop(grad);
         check_backward(&grads, node.name())?;
         for (edge, grad) in node.edges().iter().zip(grads) {
-            let (Some(edge), Some(grad)) = (edge, grad) else { continue };
+            let (Some(edge), Some(grad)) = (edge, grad) else {
+                continue;
+            };
             match edge {
                 Edge::Leaf(leaf) => accumulate(leaf, grad)?,
                 Edge::Node(next) => match ready.entry(next.sequence()) {

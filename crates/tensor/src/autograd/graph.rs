@@ -64,8 +64,14 @@ pub struct Snapshot {
 
 /// Draw the graph behind `root`. Empty if nothing was recorded.
 pub fn snapshot(root: &Tensor) -> Snapshot {
-    let mut picture = Snapshot { nodes: Vec::new(), edges: Vec::new(), saved_bytes: 0 };
-    let Some(first) = root.grad_fn() else { return picture };
+    let mut picture = Snapshot {
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        saved_bytes: 0,
+    };
+    let Some(first) = root.grad_fn() else {
+        return picture;
+    };
     let mut number: HashMap<(bool, u64), usize> = HashMap::new();
     let mut storages = HashSet::new();
     let mut pending = vec![first.clone()];
@@ -104,7 +110,11 @@ fn draw(node: &Arc<Node>) -> NodePicture {
         dtype: node.dtype.name(),
         device: node.device.to_string(),
         saved_bytes: node.saved_bytes(),
-        saved: node.saved_shapes().into_iter().map(|(shape, ..)| shape).collect(),
+        saved: node
+            .saved_shapes()
+            .into_iter()
+            .map(|(shape, ..)| shape)
+            .collect(),
     }
 }
 

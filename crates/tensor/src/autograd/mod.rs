@@ -10,8 +10,8 @@ mod mode;
 mod node;
 
 pub use mode::{NoGrad, detect_anomaly, is_anomaly_enabled, is_grad_enabled, no_grad};
-pub use node::Node;
 pub(crate) use node::Flow;
+pub use node::Node;
 
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -45,7 +45,13 @@ pub(crate) fn record_view(
 ) -> Result<Tensor> {
     if mode::is_grad_enabled() && base.requires_grad() {
         out.mark_view_of_recorded();
-        let node = Node::new(name, &out, &[base], &[], Box::new(move |f| Ok(vec![Some(backward(f.grad)?)])));
+        let node = Node::new(
+            name,
+            &out,
+            &[base],
+            &[],
+            Box::new(move |f| Ok(vec![Some(backward(f.grad)?)])),
+        );
         out.set_grad_fn(Arc::new(node));
     }
     Ok(out)

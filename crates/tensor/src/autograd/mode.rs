@@ -27,7 +27,9 @@ pub struct NoGrad {
 impl NoGrad {
     /// Stop recording.
     pub fn new() -> NoGrad {
-        NoGrad { before: ENABLED.replace(false) }
+        NoGrad {
+            before: ENABLED.replace(false),
+        }
     }
 }
 
@@ -63,7 +65,14 @@ pub fn is_anomaly_enabled() -> bool {
 
 pub(super) fn check_forward(out: &Tensor, function: &'static str) -> Result<()> {
     if is_anomaly_enabled() && out.dtype().is_float() {
-        check::nan(out, Check::Nan { function, backward: false, output: 0 })?;
+        check::nan(
+            out,
+            Check::Nan {
+                function,
+                backward: false,
+                output: 0,
+            },
+        )?;
     }
     Ok(())
 }
@@ -72,7 +81,14 @@ pub(super) fn check_backward(grads: &[Option<Tensor>], function: &'static str) -
     if is_anomaly_enabled() {
         for (output, grad) in grads.iter().enumerate() {
             if let Some(grad) = grad {
-                check::nan(grad, Check::Nan { function, backward: true, output })?;
+                check::nan(
+                    grad,
+                    Check::Nan {
+                        function,
+                        backward: true,
+                        output,
+                    },
+                )?;
             }
         }
     }

@@ -17,8 +17,16 @@ pub(crate) struct Flow<'a> {
 
 impl Flow<'_> {
     /// `f()` if input `n` wants a gradient.
-    pub fn for_input(&self, n: usize, f: impl FnOnce() -> Result<Tensor>) -> Result<Option<Tensor>> {
-        if self.needs[n] { f().map(Some) } else { Ok(None) }
+    pub fn for_input(
+        &self,
+        n: usize,
+        f: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<Option<Tensor>> {
+        if self.needs[n] {
+            f().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 }
 
@@ -80,7 +88,11 @@ impl Node {
             .map(|t| Saved {
                 tensor: t.detach(),
                 version: t.version(),
-                producer: if t.is(out) { Some(name) } else { t.grad_fn().map(|n| n.name()) },
+                producer: if t.is(out) {
+                    Some(name)
+                } else {
+                    t.grad_fn().map(|n| n.name())
+                },
             })
             .collect();
         let saved_bytes = saved.iter().map(|s| s.tensor.nbytes()).sum();
@@ -126,7 +138,13 @@ impl Node {
         match &*self.store.lock().unwrap_or_else(PoisonError::into_inner) {
             Store::Kept(saved) => saved
                 .iter()
-                .map(|s| (s.tensor.shape().to_vec(), s.tensor.dtype(), s.tensor.storage_id()))
+                .map(|s| {
+                    (
+                        s.tensor.shape().to_vec(),
+                        s.tensor.dtype(),
+                        s.tensor.storage_id(),
+                    )
+                })
                 .collect(),
             Store::Freed => Vec::new(),
         }
@@ -135,12 +153,18 @@ impl Node {
     /// Run the backward function; afterwards let go of what was saved, unless the graph is retained.
     pub(super) fn apply(&self, grad: &Tensor, retain: bool) -> Result<Vec<Option<Tensor>>> {
         let saved = self.unpack(retain)?;
-        (self.backward)(&Flow { grad, saved: &saved, needs: &self.needs })
+        (self.backward)(&Flow {
+            grad,
+            saved: &saved,
+            needs: &self.needs,
+        })
     }
 
     fn unpack(&self, retain: bool) -> Result<Vec<Tensor>> {
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let Store::Kept(saved) = &*store else { return Err(Error::BackwardTwice) };
+        let Store::Kept(saved) = &*store else {
+            return Err(Error::BackwardTwice);
+        };
         for s in saved {
             if s.tensor.version() != s.version {
                 return Err(Error::InplaceModified {

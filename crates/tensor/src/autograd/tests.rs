@@ -14,7 +14,11 @@ fn grad(t: &Tensor) -> Vec<f64> {
 #[test]
 fn the_gradient_of_x_squared_plus_3x_at_2_is_7() {
     let x = leaf(&[2.0], &[]);
-    let y = x.square().unwrap().add(&x.mul_scalar(3.0).unwrap()).unwrap();
+    let y = x
+        .square()
+        .unwrap()
+        .add(&x.mul_scalar(3.0).unwrap())
+        .unwrap();
     y.backward().unwrap();
     assert_eq!(grad(&x), [7.0]);
 }
@@ -49,14 +53,21 @@ fn damage_in_place_is_noticed() {
     let y = x.exp().unwrap();
     y.add_scalar_(1.0).unwrap();
     let e = y.sum_all().unwrap().backward().unwrap_err();
-    assert!(e.to_string().contains("which is output 0 of ExpBackward0, is at version 1; expected version 0"), "{e}");
+    assert!(
+        e.to_string()
+            .contains("which is output 0 of ExpBackward0, is at version 1; expected version 0"),
+        "{e}"
+    );
     assert_eq!(x.add_scalar_(1.0).unwrap_err(), Error::InplaceLeaf);
     no_grad(|| x.add_scalar_(1.0).map(|_| ())).unwrap();
 }
 
 #[test]
 fn broadcast_operands_get_their_own_shape_back() {
-    let (a, b) = (leaf(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]), leaf(&[10.0, 20.0, 30.0], &[3]));
+    let (a, b) = (
+        leaf(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]),
+        leaf(&[10.0, 20.0, 30.0], &[3]),
+    );
     a.mul(&b).unwrap().sum_all().unwrap().backward().unwrap();
     assert_eq!(grad(&a), [10.0, 20.0, 30.0, 10.0, 20.0, 30.0]);
     assert_eq!(grad(&b), [5.0, 7.0, 9.0]);
@@ -81,5 +92,8 @@ fn nothing_is_recorded_under_no_grad_nor_from_detached() {
     let x = leaf(&[1.0], &[1]);
     assert!(!no_grad(|| x.exp()).unwrap().requires_grad());
     assert!(!x.detach().exp().unwrap().requires_grad());
-    assert_eq!(x.detach().sum_all().unwrap().backward(), Err(Error::NoGradFn));
+    assert_eq!(
+        x.detach().sum_all().unwrap().backward(),
+        Err(Error::NoGradFn)
+    );
 }

@@ -15,6 +15,8 @@ fn search<T: Element>(launch: &CpuLaunch<'_>) -> Result<()> {
     let values = launch.read::<T>(0)?;
     let values = &values[..values.len().min(params.count as usize)];
     // Whole chunks at a time, since stopping at each element would keep the compiler from using vectors.
-    let bad = values.chunks(4096).any(|chunk| chunk.iter().fold(false, |found, x| found | (x != x)));
+    let bad = values
+        .chunks(4096)
+        .any(|chunk| chunk.iter().fold(false, |found, x| found | (x != x)));
     if bad { Err(launch.fault(0)) } else { Ok(()) }
 }

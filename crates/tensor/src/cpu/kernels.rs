@@ -16,7 +16,10 @@ pub(crate) fn find(name: &'static str) -> Result<Entry> {
         .iter()
         .find(|(n, _)| *n == name)
         .map(|(_, entry)| *entry)
-        .ok_or(Error::KernelMissing { device: DeviceId::CPU, kernel: name })
+        .ok_or(Error::KernelMissing {
+            device: DeviceId::CPU,
+            kernel: name,
+        })
 }
 
 #[cfg(test)]
@@ -24,7 +27,11 @@ mod tests {
     #[test]
     fn every_kernel_has_a_function() {
         for kernel in crate::kernels::ALL {
-            assert!(super::find(kernel.name).is_ok(), "no CPU function for {}", kernel.name);
+            assert!(
+                super::find(kernel.name).is_ok(),
+                "no CPU function for {}",
+                kernel.name
+            );
         }
     }
 }

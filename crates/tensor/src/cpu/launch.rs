@@ -59,16 +59,34 @@ impl<'a> CpuLaunch<'a> {
             } else {
                 block.range(kernel.name, binding.offset * size, count * size)?
             };
-            operands.push(Slice { start, bytes: count * size, dtype: binding.dtype, slot, taken: Cell::new(false) });
+            operands.push(Slice {
+                start,
+                bytes: count * size,
+                dtype: binding.dtype,
+                slot,
+                taken: Cell::new(false),
+            });
         }
         for (i, a) in operands.iter().enumerate() {
-            for b in operands[..i].iter().filter(|b| a.slot.writes() || b.slot.writes()) {
+            for b in operands[..i]
+                .iter()
+                .filter(|b| a.slot.writes() || b.slot.writes())
+            {
                 if a.bytes.min(b.bytes) > 0 && a.start < b.end() && b.start < a.end() {
-                    return Err(failure(kernel.name, "an operand that is written overlaps another".into()));
+                    return Err(failure(
+                        kernel.name,
+                        "an operand that is written overlaps another".into(),
+                    ));
                 }
             }
         }
-        Ok(CpuLaunch { kernel, operands, params, grid, check })
+        Ok(CpuLaunch {
+            kernel,
+            operands,
+            params,
+            grid,
+            check,
+        })
     }
 
     /// Element type of operand `n`.
@@ -80,7 +98,10 @@ impl<'a> CpuLaunch<'a> {
     pub(crate) fn read<T: Element>(&self, n: usize) -> Result<&[T]> {
         let slice = self.typed::<T>(n)?;
         if slice.slot.writes() {
-            return Err(failure(self.kernel.name, format!("operand {n} is written, but asked for to be read")));
+            return Err(failure(
+                self.kernel.name,
+                format!("operand {n} is written, but asked for to be read"),
+            ));
         }
         // SAFETY: inside its block, aligned (blocks start on cache lines and offsets count elements), of a type that
         // any bytes are valid for; nothing that overlaps it is written, and the device's lock keeps other launches away.
@@ -92,25 +113,39 @@ impl<'a> CpuLaunch<'a> {
     pub(crate) fn write<T: Element>(&self, n: usize) -> Result<&mut [T]> {
         let slice = self.typed::<T>(n)?;
         if !slice.slot.writes() || slice.taken.replace(true) {
-            return Err(failure(self.kernel.name, format!("operand {n} cannot be written, or is being written")));
+            return Err(failure(
+                self.kernel.name,
+                format!("operand {n} cannot be written, or is being written"),
+            ));
         }
         // SAFETY: as in `read`; nothing overlaps it and it is handed out once.
-        Ok(unsafe { std::slice::from_raw_parts_mut(slice.start.cast(), slice.bytes / size_of::<T>()) })
+        Ok(unsafe {
+            std::slice::from_raw_parts_mut(slice.start.cast(), slice.bytes / size_of::<T>())
+        })
     }
 
     fn typed<T: Element>(&self, n: usize) -> Result<&Slice> {
-        let slice =
-            self.operands.get(n).ok_or_else(|| failure(self.kernel.name, format!("there is no operand {n}")))?;
+        let slice = self
+            .operands
+            .get(n)
+            .ok_or_else(|| failure(self.kernel.name, format!("there is no operand {n}")))?;
         if slice.dtype != T::DTYPE {
-            return Err(Error::ExpectedDType { expected: T::DTYPE, found: slice.dtype });
+            return Err(Error::ExpectedDType {
+                expected: T::DTYPE,
+                found: slice.dtype,
+            });
         }
         Ok(slice)
     }
 
     /// The parameter block.
     pub(crate) fn params<P: Pod>(&self) -> Result<P> {
-        bytemuck::try_pod_read_unaligned(self.params)
-            .map_err(|e| failure(self.kernel.name, format!("parameters of {} bytes: {e}", self.params.len())))
+        bytemuck::try_pod_read_unaligned(self.params).map_err(|e| {
+            failure(
+                self.kernel.name,
+                format!("parameters of {} bytes: {e}", self.params.len()),
+            )
+        })
     }
 
     /// How many invocations were asked for.
@@ -125,13 +160,20 @@ impl<'a> CpuLaunch<'a> {
     pub(crate) fn fault(&self, value: i64) -> Error {
         match self.check {
             Some(check) => check.error(value),
-            None => failure(self.kernel.name, format!("bad value {value}, and no check was given with the launch")),
+            None => failure(
+                self.kernel.name,
+                format!("bad value {value}, and no check was given with the launch"),
+            ),
         }
     }
 
     /// The error for a kernel that does not compute in the type of operand `n`.
     pub(crate) fn unsupported(&self, n: usize) -> Error {
-        Error::UnsupportedDType { op: self.kernel.name, dtype: self.dtype(n), device: DeviceId::CPU }
+        Error::UnsupportedDType {
+            op: self.kernel.name,
+            dtype: self.dtype(n),
+            device: DeviceId::CPU,
+        }
     }
 
     /// How many threads `elements` of work are worth.

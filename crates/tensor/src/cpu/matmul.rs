@@ -18,11 +18,23 @@ pub(crate) fn matmul(launch: &CpuLaunch<'_>) -> Result<()> {
 
 fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: MatmulParams = launch.params()?;
-    let (a, b, out) = (launch.read::<T>(0)?, launch.read::<T>(1)?, launch.write::<T>(2)?);
+    let (a, b, out) = (
+        launch.read::<T>(0)?,
+        launch.read::<T>(1)?,
+        launch.write::<T>(2)?,
+    );
     let (m, n, k, batch) = (p.m as usize, p.n as usize, p.k as usize, p.batch as usize);
     let matrix = m * n;
-    if out.len() < batch * matrix || p.batch_shape.iter().map(|s| *s as usize).product::<usize>() != batch {
-        return Err(failure("matmul", format!("{} elements for {batch} results of {m}x{n}: {p:?}", out.len())));
+    if out.len() < batch * matrix
+        || p.batch_shape.iter().map(|s| *s as usize).product::<usize>() != batch
+    {
+        return Err(failure(
+            "matmul",
+            format!(
+                "{} elements for {batch} results of {m}x{n}: {p:?}",
+                out.len()
+            ),
+        ));
     }
     let out = &mut out[..batch * matrix];
     if out.is_empty() {
@@ -35,13 +47,28 @@ fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
     check(a.len(), &p, [(p.m, p.a_row), (p.k, p.a_col)], &p.a_batch)?;
     check(b.len(), &p, [(p.k, p.b_row), (p.n, p.b_col)], &p.b_batch)?;
 
-    let threads = if batch * matrix * k < WORTH_THREADS { 1 } else { parallel::threads(usize::MAX) };
+    let threads = if batch * matrix * k < WORTH_THREADS {
+        1
+    } else {
+        parallel::threads(usize::MAX)
+    };
     // Many small products are spread over the threads whole; a few large ones are each cut up.
-    let (across, within) = if batch >= 2 * threads { (threads, 1) } else { (1, threads) };
-    let (a, b, out) = (Place(a.as_ptr().cast_mut()), Place(b.as_ptr().cast_mut()), Place(out.as_mut_ptr()));
+    let (across, within) = if batch >= 2 * threads {
+        (threads, 1)
+    } else {
+        (1, threads)
+    };
+    let (a, b, out) = (
+        Place(a.as_ptr().cast_mut()),
+        Place(b.as_ptr().cast_mut()),
+        Place(out.as_mut_ptr()),
+    );
     let run = |range: Range<usize>| {
         for i in range {
-            let (from_a, from_b) = (batch_offset(i, &p.batch_shape, &p.a_batch), batch_offset(i, &p.batch_shape, &p.b_batch));
+            let (from_a, from_b) = (
+                batch_offset(i, &p.batch_shape, &p.a_batch),
+                batch_offset(i, &p.batch_shape, &p.b_batch),
+            );
             // SAFETY: both operands were checked to hold every index of the batch, and each `i` has its own matrix of
             // the result.
             unsafe {
@@ -122,12 +149,22 @@ fn batch_offset(mut index: usize, sizes: &[u32; 4], strides: &[i32; 4]) -> isize
 /// Fail unless every index of an operand lies inside its `len` elements.
 fn check(len: usize, p: &MatmulParams, matrix: [(u32, i32); 2], batch: &[i32; 4]) -> Result<()> {
     let (mut low, mut high) = (0i64, 0i64);
-    for (n, s) in matrix.into_iter().chain(p.batch_shape.into_iter().zip(*batch)) {
+    for (n, s) in matrix
+        .into_iter()
+        .chain(p.batch_shape.into_iter().zip(*batch))
+    {
         let reach = (i64::from(n) - 1) * i64::from(s);
-        if reach < 0 { low += reach } else { high += reach }
+        if reach < 0 {
+            low += reach
+        } else {
+            high += reach
+        }
     }
     if low < 0 || high >= len as i64 {
-        return Err(failure("matmul", format!("elements {low}..={high} of an operand of {len}: {p:?}")));
+        return Err(failure(
+            "matmul",
+            format!("elements {low}..={high} of an operand of {len}: {p:?}"),
+        ));
     }
     Ok(())
 }

@@ -162,9 +162,20 @@ impl Backend for CpuDevice {
                 kept,
                 scalars,
             } => reduce::run(reduce, shape, *kept, scalars, launch.bindings),
-            Work::Kernel { kernel, params, grid, check } => {
+            Work::Kernel {
+                kernel,
+                params,
+                grid,
+                check,
+            } => {
                 let entry = kernels::find(kernel.name)?;
-                entry(&CpuLaunch::new(kernel, params, *grid, *check, launch.bindings)?)
+                entry(&CpuLaunch::new(
+                    kernel,
+                    params,
+                    *grid,
+                    *check,
+                    launch.bindings,
+                )?)
             }
         }
     }

@@ -17,14 +17,22 @@ pub(crate) fn threads(elements: usize) -> usize {
 }
 
 /// Call `work` with every part of `0..count`, cut into pieces of at most `piece`, on up to `threads` threads.
-pub(crate) fn split(count: usize, piece: usize, threads: usize, work: impl Fn(std::ops::Range<usize>) + Sync) {
+pub(crate) fn split(
+    count: usize,
+    piece: usize,
+    threads: usize,
+    work: impl Fn(std::ops::Range<usize>) + Sync,
+) {
     let piece = piece.max(1);
     let part = |i: usize| i * piece..((i + 1) * piece).min(count);
     let pieces = count.div_ceil(piece);
     #[cfg(feature = "parallel")]
     if threads > 1 && pieces > 1 {
         use rayon::prelude::*;
-        (0..pieces).into_par_iter().with_max_len(1).for_each(|i| work(part(i)));
+        (0..pieces)
+            .into_par_iter()
+            .with_max_len(1)
+            .for_each(|i| work(part(i)));
         return;
     }
     let _ = threads;

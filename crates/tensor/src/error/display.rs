@@ -22,7 +22,11 @@ impl<T: fmt::Display> fmt::Display for List<'_, T> {
 
 /// `3x4`, as PyTorch prints the two sides of a product.
 fn cross(shape: &[usize]) -> String {
-    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+    shape
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join("x")
 }
 
 /// The C name of an element type in lower case, as the product's dtype error has it.
@@ -55,11 +59,18 @@ impl fmt::Display for Error {
                 "Dimension out of range (expected to be in range of [-{rank}, {}], but got {dim})",
                 *rank as isize - 1
             ),
-            DuplicateDim { op: "permute", .. } => write!(f, "permute(): duplicate dims are not allowed."),
-            DuplicateDim { op: "diagonal", dim } => {
+            DuplicateDim { op: "permute", .. } => {
+                write!(f, "permute(): duplicate dims are not allowed.")
+            }
+            DuplicateDim {
+                op: "diagonal",
+                dim,
+            } => {
                 write!(f, "diagonal dimensions cannot be identical {dim}, {dim}")
             }
-            DuplicateDim { dim, .. } => write!(f, "dim {dim} appears multiple times in the list of dims"),
+            DuplicateDim { dim, .. } => {
+                write!(f, "dim {dim} appears multiple times in the list of dims")
+            }
             PermuteRank { rank, dims } => write!(
                 f,
                 "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {}",
@@ -69,14 +80,30 @@ impl fmt::Display for Error {
                 f,
                 "start out of range (expected to be in range of [-{size}, {size}], but got {start})"
             ),
-            NarrowLength { start, length, size } => {
-                write!(f, "start ({start}) + length ({length}) exceeds dimension size ({size}).")
+            NarrowLength {
+                start,
+                length,
+                size,
+            } => {
+                write!(
+                    f,
+                    "start ({start}) + length ({length}) exceeds dimension size ({size})."
+                )
             }
             IndexOutOfBounds { index, dim, size } => {
-                write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
+                write!(
+                    f,
+                    "index {index} is out of bounds for dimension {dim} with size {size}"
+                )
             }
             SliceStep => write!(f, "slice step must be positive"),
-            Expand { want, have, dim, target, shape } => write!(
+            Expand {
+                want,
+                have,
+                dim,
+                target,
+                shape,
+            } => write!(
                 f,
                 "The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {dim}.  Target sizes: {}.  Tensor sizes: {}",
                 List(target),
@@ -94,7 +121,11 @@ impl fmt::Display for Error {
                 target.get(*dim).copied().unwrap_or(-1)
             ),
             InvalidShape { target, numel } => {
-                write!(f, "shape '{}' is invalid for input of size {numel}", List(target))
+                write!(
+                    f,
+                    "shape '{}' is invalid for input of size {numel}",
+                    List(target)
+                )
             }
             NegativeShape { dim, .. } => write!(f, "invalid shape dimension {dim}"),
             TwoInferred => write!(f, "only one dimension can be inferred"),
@@ -113,7 +144,10 @@ impl fmt::Display for Error {
                 List(shape)
             ),
             TooManyDims { op, rank, max } => {
-                write!(f, "{op}: tensors of more than {max} separate dimensions are not supported, got {rank}")
+                write!(
+                    f,
+                    "{op}: tensors of more than {max} separate dimensions are not supported, got {rank}"
+                )
             }
             MatmulShape { left, right } => write!(
                 f,
@@ -135,22 +169,44 @@ impl fmt::Display for Error {
                 f,
                 "inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of elements, but got {left} and {right} elements respectively"
             ),
-            CatSize { dim, expected, got, number } => write!(
+            CatSize {
+                dim,
+                expected,
+                got,
+                number,
+            } => write!(
                 f,
                 "Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got size {got} for tensor number {number} in the list."
             ),
             CatRank { expected, got } => {
-                write!(f, "Tensors must have same number of dimensions: got {expected} and {got}")
+                write!(
+                    f,
+                    "Tensors must have same number of dimensions: got {expected} and {got}"
+                )
             }
-            StackSize { first, other, number } => write!(
+            StackSize {
+                first,
+                other,
+                number,
+            } => write!(
                 f,
                 "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {number}",
                 List(first),
                 List(other)
             ),
             EmptyList { op } => write!(f, "{op}(): expected a non-empty list of Tensors"),
-            ShapeMismatch { op, left, right, rule } => {
-                write!(f, "{op}: {rule}, but got {} and {}", List(left), List(right))
+            ShapeMismatch {
+                op,
+                left,
+                right,
+                rule,
+            } => {
+                write!(
+                    f,
+                    "{op}: {rule}, but got {} and {}",
+                    List(left),
+                    List(right)
+                )
             }
             EmptyReduction { op, shape } => write!(
                 f,
@@ -159,9 +215,17 @@ impl fmt::Display for Error {
             ),
             TopkRange { .. } => write!(f, "selected index k out of range"),
             NotScalar { numel } => {
-                write!(f, "a Tensor with {numel} elements cannot be converted to Scalar")
+                write!(
+                    f,
+                    "a Tensor with {numel} elements cannot be converted to Scalar"
+                )
             }
-            ConvChannels { groups, weight, input, expected } => write!(
+            ConvChannels {
+                groups,
+                weight,
+                input,
+                expected,
+            } => write!(
                 f,
                 "Given groups={groups}, weight of size {}, expected input{} to have {expected} channels, but got {} channels instead",
                 List(weight),
@@ -205,7 +269,11 @@ impl fmt::Display for Error {
                 f,
                 "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}",
                 List(normalized),
-                normalized.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+                normalized
+                    .iter()
+                    .map(usize::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 List(input)
             ),
             TargetOutOfBounds { target, .. } => write!(f, "Target {target} is out of bounds."),
@@ -213,12 +281,17 @@ impl fmt::Display for Error {
                 f,
                 "Expected input batch_size ({input}) to match target batch_size ({target})."
             ),
-            IndexValue { op: "embedding", .. } => write!(f, "index out of range in self"),
+            IndexValue {
+                op: "embedding", ..
+            } => write!(f, "index out of range in self"),
             IndexValue { op: "one_hot", .. } => {
                 write!(f, "Class values must be smaller than num_classes.")
             }
             IndexValue { index, size, .. } => {
-                write!(f, "index {index} is out of bounds for dimension with size {size}")
+                write!(
+                    f,
+                    "index {index} is out of bounds for dimension with size {size}"
+                )
             }
             MatmulDType { left, right } => write!(
                 f,
@@ -238,7 +311,10 @@ impl fmt::Display for Error {
                 expected.scalar_name(),
                 found.scalar_name()
             ),
-            DTypeNotFloat { op: op @ "mean", found } => write!(
+            DTypeNotFloat {
+                op: op @ "mean",
+                found,
+            } => write!(
                 f,
                 "{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {}",
                 found.scalar_name()
@@ -254,7 +330,10 @@ impl fmt::Display for Error {
                 to.scalar_name()
             ),
             UnsupportedDType { op, dtype, device } => {
-                write!(f, "{op}: unsupported dtype on this device: {dtype} on {device}")
+                write!(
+                    f,
+                    "{op}: unsupported dtype on this device: {dtype} on {device}"
+                )
             }
             ElementType { asked, found } => write!(
                 f,
@@ -262,13 +341,21 @@ impl fmt::Display for Error {
                 asked.scalar_name(),
                 found.scalar_name()
             ),
-            DeviceMismatch { op: "conv2d", left, right } => write!(
+            DeviceMismatch {
+                op: "conv2d",
+                left,
+                right,
+            } => write!(
                 f,
                 "Input type ({}) and weight type ({}) should be the same",
                 left.device.tensor_type(left.dtype),
                 right.device.tensor_type(right.dtype)
             ),
-            DeviceMismatch { op: op @ ("linear" | "matmul"), left, right } => write!(
+            DeviceMismatch {
+                op: op @ ("linear" | "matmul"),
+                left,
+                right,
+            } => write!(
                 f,
                 "Expected all tensors to be on the same device, but got {} is on {}, different from other tensors on {} (when checking argument in method {op})",
                 left.name, left.device, right.device
@@ -290,10 +377,19 @@ impl fmt::Display for Error {
             ),
             DeviceLost { device, reason } => write!(f, "{device}: device lost: {reason}"),
             OutOfMemory { device, detail } => write!(f, "{device}: {detail}"),
-            DeviceFailure { device, operation, message } => {
+            DeviceFailure {
+                device,
+                operation,
+                message,
+            } => {
                 write!(f, "{device}: {operation} failed: {message}")
             }
-            BindingTooLarge { device, op, bytes, limit } => write!(
+            BindingTooLarge {
+                device,
+                op,
+                bytes,
+                limit,
+            } => write!(
                 f,
                 "{op}: an operand of {bytes} bytes cannot be bound on {device}, whose limit is {limit} bytes"
             ),
@@ -315,7 +411,14 @@ impl fmt::Display for Error {
                 List(got),
                 List(expected)
             ),
-            InplaceModified { dtype, device, shape, producer, version, expected } => {
+            InplaceModified {
+                dtype,
+                device,
+                shape,
+                producer,
+                version,
+                expected,
+            } => {
                 write!(
                     f,
                     "one of the variables needed for gradient computation has been modified by an inplace operation: [{} {}]",
@@ -343,7 +446,10 @@ impl fmt::Display for Error {
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation."
             ),
             RequiresGradDType { .. } => {
-                write!(f, "only Tensors of floating point dtype can require gradients")
+                write!(
+                    f,
+                    "only Tensors of floating point dtype can require gradients"
+                )
             }
             RequiresGradNonLeaf => write!(
                 f,
@@ -353,12 +459,19 @@ impl fmt::Display for Error {
                 f,
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             ),
-            AnomalyNan { function, backward: true, output } => write!(
+            AnomalyNan {
+                function,
+                backward: true,
+                output,
+            } => write!(
                 f,
                 "Function '{function}' returned nan values in its {output}th output."
             ),
             AnomalyNan { function, .. } => {
-                write!(f, "'{function}' made the first nan value in its forward pass.")
+                write!(
+                    f,
+                    "'{function}' made the first nan value in its forward pass."
+                )
             }
             InvalidArgument { op, message, .. } => write!(f, "{op}: {message}"),
             OptimizerEmpty => write!(f, "optimizer got an empty parameter list"),

@@ -14,5 +14,10 @@ pub struct CheckParams {
 }
 
 /// Raises the launch's check if any element is NaN.
-pub static CHECK_NAN: Kernel =
-    Kernel { name: "check_nan", stem: "check", operands: &[Slot::Float], params: size_of::<CheckParams>(), checks: true };
+pub static CHECK_NAN: Kernel = Kernel {
+    name: "check_nan",
+    stem: "check",
+    operands: &[Slot::Float],
+    params: size_of::<CheckParams>(),
+    checks: true,
+};

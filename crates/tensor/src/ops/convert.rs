@@ -13,7 +13,11 @@ use std::sync::Arc;
 /// The kernel that copies (and converts) operand 0 to operand 1.
 pub(crate) fn copy_kernel(name: &'static str, from: DType, to: DType) -> Arc<Map> {
     let x = Expr::arg(0);
-    let value = if from.compute() == to.compute() { x } else { x.cast(to) };
+    let value = if from.compute() == to.compute() {
+        x
+    } else {
+        x.cast(to)
+    };
     Arc::new(Map::new(name, &[from], to, value))
 }
 
@@ -21,14 +25,24 @@ impl Tensor {
     /// A dense copy without a place in the graph.
     pub(crate) fn dense_copy(&self, name: &'static str) -> Result<Tensor> {
         let out = Tensor::uninit(self.shape(), self.dtype(), self.device(), name)?;
-        launch::map(&copy_kernel(name, self.dtype(), self.dtype()), &[self, &out], &[])?;
+        launch::map(
+            &copy_kernel(name, self.dtype(), self.dtype()),
+            &[self, &out],
+            &[],
+        )?;
         Ok(out)
     }
 
     /// A copy of the values in memory of its own (`torch.clone`); gradients flow through it.
     #[allow(clippy::should_implement_trait)] // it can fail, and copies: `Clone` would promise neither
     pub fn clone(&self) -> Result<Tensor> {
-        record(self.dense_copy("clone")?, "CloneBackward0", &[self], &[], |f| Ok(vec![Some(f.grad.alias())]))
+        record(
+            self.dense_copy("clone")?,
+            "CloneBackward0",
+            &[self],
+            &[],
+            |f| Ok(vec![Some(f.grad.alias())]),
+        )
     }
 
     /// This tensor if it is dense, else a dense copy.
@@ -36,7 +50,13 @@ impl Tensor {
         if self.is_contiguous() {
             return Ok(self.alias());
         }
-        record(self.dense_copy("contiguous")?, "CloneBackward0", &[self], &[], |f| Ok(vec![Some(f.grad.alias())]))
+        record(
+            self.dense_copy("contiguous")?,
+            "CloneBackward0",
+            &[self],
+            &[],
+            |f| Ok(vec![Some(f.grad.alias())]),
+        )
     }
 
     /// The values converted to `dtype`; this very tensor if it has that type.
@@ -50,7 +70,9 @@ impl Tensor {
         if !dtype.is_float() {
             return Ok(out);
         }
-        record(out, "ToCopyBackward0", &[self], &[], move |f| Ok(vec![Some(f.grad.to_dtype(from)?)]))
+        record(out, "ToCopyBackward0", &[self], &[], move |f| {
+            Ok(vec![Some(f.grad.to_dtype(from)?)])
+        })
     }
 
     /// Copy to another device at once: always from the CPU; natively from any device, waiting for it; in a browser a GPU
@@ -73,7 +95,11 @@ impl Tensor {
         device.require("to", dtype)?;
         // Convert where the bytes are fewer to move, unless the type cannot live on the other side.
         let first = dtype.size() <= self.dtype().size() || !device.backend().supports(self.dtype());
-        let from = if first && self.device().backend().supports(dtype) { self.to_dtype(dtype)? } else { self.alias() };
+        let from = if first && self.device().backend().supports(dtype) {
+            self.to_dtype(dtype)?
+        } else {
+            self.alias()
+        };
         let bytes = from.to_bytes().await?;
         from.arrived(&bytes, device)?.to_dtype(dtype)
     }
@@ -81,7 +107,9 @@ impl Tensor {
     fn arrived(&self, bytes: &[u8], device: &Device) -> Result<Tensor> {
         let out = Tensor::from_bytes(bytes, self.shape(), self.dtype(), device)?;
         let home = self.device().clone();
-        record(out, "ToCopyBackward0", &[self], &[], move |f| Ok(vec![Some(f.grad.to_device(&home)?)]))
+        record(out, "ToCopyBackward0", &[self], &[], move |f| {
+            Ok(vec![Some(f.grad.to_device(&home)?)])
+        })
     }
 
     /// Sum over whatever `expand` or broadcasting repeated, so that the result has this shape.
@@ -90,14 +118,22 @@ impl Tensor {
             return Ok(self.alias());
         }
         if shape.len() > self.rank() {
-            return Err(Error::BroadcastTo { op: "sum_to", out: shape.to_vec(), shape: self.shape().to_vec() });
+            return Err(Error::BroadcastTo {
+                op: "sum_to",
+                out: shape.to_vec(),
+                shape: self.shape().to_vec(),
+            });
         }
         let lead = self.rank() - shape.len();
         let dims: Vec<isize> = (0..self.rank())
             .filter(|&d| d < lead || (shape[d - lead] == 1 && self.shape()[d] != 1))
             .map(|d| d as isize)
             .collect();
-        let summed = if dims.is_empty() { self.alias() } else { self.sum(&dims, true)? };
+        let summed = if dims.is_empty() {
+            self.alias()
+        } else {
+            self.sum(&dims, true)?
+        };
         summed.reshape_to(shape)
     }
 }

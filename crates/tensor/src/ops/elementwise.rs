@@ -241,8 +241,13 @@ with_number! {
 impl Tensor {
     /// An integer tensor meeting a number with a fraction becomes float32, as in PyTorch. `None` if it can stay.
     fn promoted_with(&self, value: f64) -> Result<Option<Tensor>> {
-        let stays = self.dtype().is_float() || (value.fract() == 0.0 && self.dtype() != crate::DType::Bool);
-        if stays { Ok(None) } else { self.to_dtype(crate::DType::F32).map(Some) }
+        let stays =
+            self.dtype().is_float() || (value.fract() == 0.0 && self.dtype() != crate::DType::Bool);
+        if stays {
+            Ok(None)
+        } else {
+            self.to_dtype(crate::DType::F32).map(Some)
+        }
     }
 
     /// Whether each element is NaN.
@@ -299,7 +304,10 @@ impl Tensor {
             ],
         };
         if self.dtype() != crate::DType::Bool {
-            return Err(crate::Error::ExpectedDType { expected: crate::DType::Bool, found: self.dtype() });
+            return Err(crate::Error::ExpectedDType {
+                expected: crate::DType::Bool,
+                found: self.dtype(),
+            });
         }
         OP.apply(&[self, yes, no], &[])
     }
@@ -312,10 +320,16 @@ impl Tensor {
             result: ResultType::Same,
             refuses_bool: false,
             forward: |t| t.x(1).cast(crate::DType::Bool).select(t.s(0), t.x(0)),
-            grads: &[|t| t.x(1).cast(crate::DType::Bool).select(t.lit(0.0), t.g()), |t| t.lit(0.0)],
+            grads: &[
+                |t| t.x(1).cast(crate::DType::Bool).select(t.lit(0.0), t.g()),
+                |t| t.lit(0.0),
+            ],
         };
         if mask.dtype() != crate::DType::Bool {
-            return Err(crate::Error::ExpectedDType { expected: crate::DType::Bool, found: mask.dtype() });
+            return Err(crate::Error::ExpectedDType {
+                expected: crate::DType::Bool,
+                found: mask.dtype(),
+            });
         }
         OP.apply(&[self, mask], &[value])
     }

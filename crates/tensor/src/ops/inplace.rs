@@ -35,7 +35,11 @@ impl Tensor {
     fn check_grows(&self, op: &'static str, other: &Tensor) -> Result<()> {
         let shape = broadcast(self.shape(), other.shape())?;
         if shape != self.shape() {
-            return Err(Error::BroadcastTo { op, out: self.shape().to_vec(), shape });
+            return Err(Error::BroadcastTo {
+                op,
+                out: self.shape().to_vec(),
+                shape,
+            });
         }
         Ok(())
     }
@@ -65,7 +69,10 @@ impl Tensor {
         self.check_grows("add_", other)?;
         let (own, theirs) = (self.dtype(), other.dtype());
         if own.promote(theirs).category() > own.category() {
-            return Err(Error::ResultCast { from: own.promote(theirs), to: own });
+            return Err(Error::ResultCast {
+                from: own.promote(theirs),
+                to: own,
+            });
         }
         let moved = if other.rank() == 0 && other.device().is_cpu() && !self.device().is_cpu() {
             other.to_device(self.device())?
@@ -77,18 +84,35 @@ impl Tensor {
         }
         let theirs_as_own = Expr::arg(1).cast(own);
         let value = Expr::arg(0) + Expr::scalar(0, own) * theirs_as_own;
-        let kernel = Arc::new(Map { name: "add_", operands: vec![own, theirs], outputs: vec![(0, value)] });
+        let kernel = Arc::new(Map {
+            name: "add_",
+            operands: vec![own, theirs],
+            outputs: vec![(0, value)],
+        });
         let shape = other.shape().to_vec();
         let like = other.dtype();
         // An operand that overlaps what is written would be read half changed.
-        let source = if moved.shares_storage(self) && !moved.is(self) { moved.dense_copy("add_")? } else { moved };
+        let source = if moved.shares_storage(self) && !moved.is(self) {
+            moved.dense_copy("add_")?
+        } else {
+            moved
+        };
         let inputs = [self, other];
-        self.update(&kernel, &[self, &source], &[alpha], "AddBackward0", &inputs, move |f| {
-            Ok(vec![
-                f.for_input(0, || Ok(f.grad.alias()))?,
-                f.for_input(1, || f.grad.mul_scalar(alpha)?.sum_to(&shape)?.to_dtype(like))?,
-            ])
-        })
+        self.update(
+            &kernel,
+            &[self, &source],
+            &[alpha],
+            "AddBackward0",
+            &inputs,
+            move |f| {
+                Ok(vec![
+                    f.for_input(0, || Ok(f.grad.alias()))?,
+                    f.for_input(1, || {
+                        f.grad.mul_scalar(alpha)?.sum_to(&shape)?.to_dtype(like)
+                    })?,
+                ])
+            },
+        )
     }
 
     /// self += other.
@@ -102,14 +126,27 @@ impl Tensor {
     }
 
     /// self = self * scale + shift.
-    fn affine_(&self, name: &'static str, node: &'static str, scale: f64, shift: f64) -> Result<&Tensor> {
+    fn affine_(
+        &self,
+        name: &'static str,
+        node: &'static str,
+        scale: f64,
+        shift: f64,
+    ) -> Result<&Tensor> {
         self.writable(name)?;
         let own = self.dtype();
         if !own.is_float() && (scale.fract() != 0.0 || shift.fract() != 0.0) {
-            return Err(Error::ResultCast { from: DType::F32, to: own });
+            return Err(Error::ResultCast {
+                from: DType::F32,
+                to: own,
+            });
         }
         let value = Expr::arg(0) * Expr::scalar(0, own) + Expr::scalar(1, own);
-        let kernel = Arc::new(Map { name, operands: vec![own], outputs: vec![(0, value)] });
+        let kernel = Arc::new(Map {
+            name,
+            operands: vec![own],
+            outputs: vec![(0, value)],
+        });
         self.update(&kernel, &[self], &[scale, shift], node, &[self], move |f| {
             Ok(vec![Some(f.grad.mul_scalar(scale)?)])
         })
@@ -128,10 +165,19 @@ impl Tensor {
     /// Every element becomes `value`.
     pub fn fill_(&self, value: f64) -> Result<&Tensor> {
         self.writable("fill_")?;
-        let fill = Map { name: "fill_", operands: vec![self.dtype()], outputs: vec![(0, Expr::scalar(0, self.dtype()))] };
-        self.update(&Arc::new(fill), &[self], &[value], "FillBackward0", &[self], |f| {
-            Ok(vec![Some(f.grad.zeros_like()?)])
-        })
+        let fill = Map {
+            name: "fill_",
+            operands: vec![self.dtype()],
+            outputs: vec![(0, Expr::scalar(0, self.dtype()))],
+        };
+        self.update(
+            &Arc::new(fill),
+            &[self],
+            &[value],
+            "FillBackward0",
+            &[self],
+            |f| Ok(vec![Some(f.grad.zeros_like()?)]),
+        )
     }
 
     /// Every element becomes 0.
@@ -144,14 +190,31 @@ impl Tensor {
         self.writable("copy_")?;
         self.check_grows("copy_", source)?;
         let here = source.to_device(self.device())?;
-        let here = if here.shares_storage(self) { here.dense_copy("copy_")? } else { here };
+        let here = if here.shares_storage(self) {
+            here.dense_copy("copy_")?
+        } else {
+            here
+        };
         let kernel = copy_kernel("copy_", here.dtype(), self.dtype());
-        let (shape, dtype, home) = (source.shape().to_vec(), source.dtype(), source.device().clone());
-        self.update(&kernel, &[&here, self], &[], "CopyBackwards", &[self, source], move |f| {
-            Ok(vec![
-                f.for_input(0, || f.grad.zeros_like())?,
-                f.for_input(1, || f.grad.sum_to(&shape)?.to_dtype(dtype)?.to_device(&home))?,
-            ])
-        })
+        let (shape, dtype, home) = (
+            source.shape().to_vec(),
+            source.dtype(),
+            source.device().clone(),
+        );
+        self.update(
+            &kernel,
+            &[&here, self],
+            &[],
+            "CopyBackwards",
+            &[self, source],
+            move |f| {
+                Ok(vec![
+                    f.for_input(0, || f.grad.zeros_like())?,
+                    f.for_input(1, || {
+                        f.grad.sum_to(&shape)?.to_dtype(dtype)?.to_device(&home)
+                    })?,
+                ])
+            },
+        )
     }
 }

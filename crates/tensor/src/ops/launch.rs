@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 /// Run an elementwise kernel. Operands that are read are expanded to the shape of those that are stored to.
 pub(crate) fn map(kernel: &Arc<Map>, operands: &[&Tensor], scalars: &[f64]) -> Result<()> {
-    let Some((out, _)) = kernel.outputs.first() else { return Ok(()) };
+    let Some((out, _)) = kernel.outputs.first() else {
+        return Ok(());
+    };
     let out = operands[*out as usize];
     if out.numel() == 0 {
         return Ok(());
@@ -28,14 +30,35 @@ pub(crate) fn map(kernel: &Arc<Map>, operands: &[&Tensor], scalars: &[f64]) -> R
     let strides: Vec<&[isize]> = held.iter().map(|l| l.stride()).collect();
     let (shape, strides) = collapse(out.shape(), &strides);
     if shape.len() > MAX_RANK {
-        return Err(Error::TooManyDims { op: kernel.name, rank: shape.len(), max: MAX_RANK });
+        return Err(Error::TooManyDims {
+            op: kernel.name,
+            rank: shape.len(),
+            max: MAX_RANK,
+        });
     }
-    let bindings: Vec<Binding<'_>> =
-        operands.iter().zip(&held).zip(&strides).map(|((t, l), s)| bind(t, l, s)).collect();
-    let bytes = operands.iter().zip(&kernel.operands).map(|(t, d)| (t.numel() * d.size()) as u64).sum();
+    let bindings: Vec<Binding<'_>> = operands
+        .iter()
+        .zip(&held)
+        .zip(&strides)
+        .map(|((t, l), s)| bind(t, l, s))
+        .collect();
+    let bytes = operands
+        .iter()
+        .zip(&kernel.operands)
+        .map(|(t, d)| (t.numel() * d.size()) as u64)
+        .sum();
     let flops = out.numel() as u64 * kernel.outputs.iter().map(|(_, e)| e.flops()).sum::<u64>();
-    let work = Work::Map { map: kernel, shape: &shape, scalars };
-    device.backend().launch(&Launch { work, bindings: &bindings, bytes, flops })
+    let work = Work::Map {
+        map: kernel,
+        shape: &shape,
+        scalars,
+    };
+    device.backend().launch(&Launch {
+        work,
+        bindings: &bindings,
+        bytes,
+        flops,
+    })
 }
 
 /// Run a reduction of `inputs` (of one shape) over `dims` (sorted) into `out`, a dense tensor of the kept dimensions.
@@ -53,7 +76,11 @@ pub(crate) fn reduce(
     let shape = inputs[0].shape();
     let (mut kept, mut gone) = (Vec::new(), Vec::new());
     for d in 0..shape.len() {
-        if dims.contains(&d) { gone.push(d) } else { kept.push(d) }
+        if dims.contains(&d) {
+            gone.push(d)
+        } else {
+            kept.push(d)
+        }
     }
     let pick = |from: &[usize], t: &Tensor| from.iter().map(|&d| t.stride()[d]).collect::<Vec<_>>();
     let sizes = |from: &[usize]| from.iter().map(|&d| shape[d]).collect::<Vec<_>>();
@@ -71,18 +98,38 @@ pub(crate) fn reduce(
 
     let full: Vec<usize> = kept_shape.iter().chain(&gone_shape).copied().collect();
     if full.len() > MAX_RANK {
-        return Err(Error::TooManyDims { op: kernel.name, rank: full.len(), max: MAX_RANK });
+        return Err(Error::TooManyDims {
+            op: kernel.name,
+            rank: full.len(),
+            max: MAX_RANK,
+        });
     }
-    let strides: Vec<Vec<isize>> =
-        kept_strides.iter().zip(&gone_strides).map(|(k, g)| k.iter().chain(g).copied().collect()).collect();
-    let mut bindings: Vec<Binding<'_>> =
-        inputs.iter().zip(&strides).map(|(t, s)| bind(t, t.layout(), s)).collect();
+    let strides: Vec<Vec<isize>> = kept_strides
+        .iter()
+        .zip(&gone_strides)
+        .map(|(k, g)| k.iter().chain(g).copied().collect())
+        .collect();
+    let mut bindings: Vec<Binding<'_>> = inputs
+        .iter()
+        .zip(&strides)
+        .map(|(t, s)| bind(t, t.layout(), s))
+        .collect();
     bindings.push(bind(out, out.layout(), &kept_strides[inputs.len()]));
     let numel = inputs[0].numel() as u64;
     let bytes = inputs.iter().map(|t| t.nbytes() as u64).sum::<u64>() + out.nbytes() as u64;
     let flops = numel * (1 + kernel.pre.flops()) + out.numel() as u64 * kernel.post.flops();
-    let work = Work::Reduce { reduce: kernel, shape: &full, kept: kept_shape.len(), scalars };
-    device.backend().launch(&Launch { work, bindings: &bindings, bytes, flops })
+    let work = Work::Reduce {
+        reduce: kernel,
+        shape: &full,
+        kept: kept_shape.len(),
+        scalars,
+    };
+    device.backend().launch(&Launch {
+        work,
+        bindings: &bindings,
+        bytes,
+        flops,
+    })
 }
 
 /// What a hand-written kernel's launch is reckoned to cost.
@@ -108,9 +155,23 @@ pub(crate) fn kernel<P: bytemuck::Pod>(
     debug_assert_eq!(kernel.params, size_of::<P>(), "{}", kernel.name);
     let device = same_device(kernel.name, operands)?;
     let bindings: Vec<Binding<'_>> = operands.iter().map(|t| bind(t, t.layout(), &[])).collect();
-    let bytes = if cost.bytes > 0 { cost.bytes } else { operands.iter().map(|t| t.nbytes() as u64).sum() };
-    let work = Work::Kernel { kernel, params: bytemuck::bytes_of(params), grid, check };
-    device.backend().launch(&Launch { work, bindings: &bindings, bytes, flops: cost.flops })
+    let bytes = if cost.bytes > 0 {
+        cost.bytes
+    } else {
+        operands.iter().map(|t| t.nbytes() as u64).sum()
+    };
+    let work = Work::Kernel {
+        kernel,
+        params: bytemuck::bytes_of(params),
+        grid,
+        check,
+    };
+    device.backend().launch(&Launch {
+        work,
+        bindings: &bindings,
+        bytes,
+        flops: cost.flops,
+    })
 }
 
 /// The one device of all operands, or the two that disagree.
@@ -138,7 +199,11 @@ pub(crate) fn mismatch(
             shape: t.shape().to_vec(),
         })
     };
-    Error::DeviceMismatch { op, left: side(left), right: side(right) }
+    Error::DeviceMismatch {
+        op,
+        left: side(left),
+        right: side(right),
+    }
 }
 
 fn bind<'a>(t: &'a Tensor, layout: &Layout, strides: &'a [isize]) -> Binding<'a> {

@@ -14,20 +14,31 @@ impl Tensor {
     /// before the last two are batches and broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         if self.rank() == 0 || other.rank() == 0 {
-            return Err(Error::MatmulScalar { left: self.rank(), right: other.rank() });
+            return Err(Error::MatmulScalar {
+                left: self.rank(),
+                right: other.rank(),
+            });
         }
         if !self.device().same(other.device()) {
             return Err(mismatch("matmul", ("mat1", self), ("mat2", other)));
         }
         if self.dtype() != other.dtype() {
-            return Err(Error::MatmulDType { left: self.dtype(), right: other.dtype() });
+            return Err(Error::MatmulDType {
+                left: self.dtype(),
+                right: other.dtype(),
+            });
         }
         match (self.rank(), other.rank()) {
             (1, 1) => {
                 if self.numel() != other.numel() {
-                    return Err(Error::VectorLength { left: self.numel(), right: other.numel() });
+                    return Err(Error::VectorLength {
+                        left: self.numel(),
+                        right: other.numel(),
+                    });
                 }
-                self.unsqueeze(0)?.matmul(&other.unsqueeze(1)?)?.reshape_to(&[])
+                self.unsqueeze(0)?
+                    .matmul(&other.unsqueeze(1)?)?
+                    .reshape_to(&[])
             }
             (1, _) => {
                 let out = self.unsqueeze(0)?.matmul(other)?;
@@ -39,11 +50,20 @@ impl Tensor {
             }
             // Many matrices times one are one tall matrix times it.
             (r, 2) if r > 2 => {
-                let (rows, k) = (self.numel() / self.shape()[r - 1].max(1), self.shape()[r - 1]);
-                let rows = if k == 0 { self.shape()[..r - 1].iter().product() } else { rows };
+                let (rows, k) = (
+                    self.numel() / self.shape()[r - 1].max(1),
+                    self.shape()[r - 1],
+                );
+                let rows = if k == 0 {
+                    self.shape()[..r - 1].iter().product()
+                } else {
+                    rows
+                };
                 let mut shape = self.shape()[..r - 1].to_vec();
                 shape.push(other.shape()[1]);
-                self.reshape_to(&[rows, k])?.matmul(other)?.reshape_to(&shape)
+                self.reshape_to(&[rows, k])?
+                    .matmul(other)?
+                    .reshape_to(&shape)
             }
             _ => self.product(other),
         }
@@ -54,10 +74,17 @@ impl Tensor {
         let dtype = self.dtype();
         if matches!(dtype, DType::F16 | DType::BF16) {
             // Multiply and accumulate in float32, round once.
-            return self.to_dtype(DType::F32)?.product(&other.to_dtype(DType::F32)?)?.to_dtype(dtype);
+            return self
+                .to_dtype(DType::F32)?
+                .product(&other.to_dtype(DType::F32)?)?
+                .to_dtype(dtype);
         }
         if !dtype.is_float() {
-            return Err(Error::UnsupportedDType { op: "matmul", dtype, device: self.device().id() });
+            return Err(Error::UnsupportedDType {
+                op: "matmul",
+                dtype,
+                device: self.device().id(),
+            });
         }
         let (la, lb) = (self.rank(), other.rank());
         let (m, k) = (self.shape()[la - 2], self.shape()[la - 1]);
@@ -67,7 +94,10 @@ impl Tensor {
             return Err(if la == 2 && lb == 2 {
                 Error::MatmulShape { left, right }
             } else {
-                Error::BatchedMatmulShape { left: vec![right[0], k], right }
+                Error::BatchedMatmulShape {
+                    left: vec![right[0], k],
+                    right,
+                }
             });
         }
         let batch = broadcast(&self.shape()[..la - 2], &other.shape()[..lb - 2])?;
@@ -75,47 +105,80 @@ impl Tensor {
         shape.extend([m, n]);
         let out = Tensor::uninit(&shape, dtype, self.device(), "matmul")?;
         run(self, other, &out, &batch, (m, n, k))?;
-        record(out, if batch.is_empty() { "MmBackward0" } else { "BmmBackward0" }, &[self, other], &[self, other], |f| {
-            let (a, b) = (&f.saved[0], &f.saved[1]);
-            Ok(vec![
-                f.for_input(0, || f.grad.matmul(&b.transpose(-2, -1)?)?.sum_to(a.shape()))?,
-                f.for_input(1, || a.transpose(-2, -1)?.matmul(f.grad)?.sum_to(b.shape()))?,
-            ])
-        })
+        record(
+            out,
+            if batch.is_empty() {
+                "MmBackward0"
+            } else {
+                "BmmBackward0"
+            },
+            &[self, other],
+            &[self, other],
+            |f| {
+                let (a, b) = (&f.saved[0], &f.saved[1]);
+                Ok(vec![
+                    f.for_input(0, || {
+                        f.grad.matmul(&b.transpose(-2, -1)?)?.sum_to(a.shape())
+                    })?,
+                    f.for_input(1, || a.transpose(-2, -1)?.matmul(f.grad)?.sum_to(b.shape()))?,
+                ])
+            },
+        )
     }
 
     /// `self @ weight.t() + bias`: `weight` is `[out, in]`, as PyTorch's linear layer keeps it.
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         if self.rank() == 0 || weight.rank() != 2 {
-            return Err(Error::MatmulScalar { left: self.rank(), right: weight.rank() });
+            return Err(Error::MatmulScalar {
+                left: self.rank(),
+                right: weight.rank(),
+            });
         }
         if !self.device().same(weight.device()) {
             return Err(mismatch("linear", ("mat1", self), ("weight", weight)));
         }
         if self.dtype() != weight.dtype() {
-            return Err(Error::LinearDType { left: self.dtype(), right: weight.dtype() });
+            return Err(Error::LinearDType {
+                left: self.dtype(),
+                right: weight.dtype(),
+            });
         }
         let k = self.shape()[self.rank() - 1];
         if k != weight.shape()[1] {
             let rows = self.shape()[..self.rank() - 1].iter().product();
-            return Err(Error::MatmulShape { left: vec![rows, k], right: vec![weight.shape()[1], weight.shape()[0]] });
+            return Err(Error::MatmulShape {
+                left: vec![rows, k],
+                right: vec![weight.shape()[1], weight.shape()[0]],
+            });
         }
         let product = self.matmul(&weight.t()?)?;
         match bias {
-            Some(bias) if !bias.device().same(self.device()) => Err(mismatch("linear", ("mat1", self), ("bias", bias))),
+            Some(bias) if !bias.device().same(self.device()) => {
+                Err(mismatch("linear", ("mat1", self), ("bias", bias)))
+            }
             Some(bias) => product.add(bias),
             None => Ok(product),
         }
     }
 }
 
-fn run(a: &Tensor, b: &Tensor, out: &Tensor, batch: &[usize], (m, n, k): (usize, usize, usize)) -> Result<()> {
+fn run(
+    a: &Tensor,
+    b: &Tensor,
+    out: &Tensor,
+    batch: &[usize],
+    (m, n, k): (usize, usize, usize),
+) -> Result<()> {
     if out.numel() == 0 {
         return Ok(());
     }
     let (ra, rb) = (a.rank(), b.rank());
     let spread = |t: &Tensor, rank: usize| {
-        let own = crate::Layout::new(t.shape()[..rank - 2].to_vec(), t.stride()[..rank - 2].to_vec(), 0);
+        let own = crate::Layout::new(
+            t.shape()[..rank - 2].to_vec(),
+            t.stride()[..rank - 2].to_vec(),
+            0,
+        );
         own.expand(&batch.iter().map(|&d| d as isize).collect::<Vec<_>>())
     };
     let (sa, sb) = (spread(a, ra)?, spread(b, rb)?);
@@ -154,7 +217,14 @@ fn run(a: &Tensor, b: &Tensor, out: &Tensor, batch: &[usize], (m, n, k): (usize,
         bytes: (count * (m * k + k * n + m * n)) as u64 * size,
         flops: 2 * (count * m * n * k) as u64,
     };
-    launch::kernel(&MATMUL, &[a, b, out], &params, Grid::Invocations(count * m * n), None, cost)
+    launch::kernel(
+        &MATMUL,
+        &[a, b, out],
+        &params,
+        Grid::Invocations(count * m * n),
+        None,
+        cost,
+    )
 }
 
 /// A size as the kernels' 32-bit word.
@@ -167,5 +237,9 @@ fn step(n: isize) -> Result<i32> {
 }
 
 fn too_large() -> Error {
-    Error::argument("matmul", "a dimension or stride does not fit in 32 bits", "split the tensor")
+    Error::argument(
+        "matmul",
+        "a dimension or stride does not fit in 32 bits",
+        "split the tensor",
+    )
 }

@@ -82,11 +82,18 @@ struct Prepared {
 }
 
 fn prepare(key: Key, build: impl FnOnce() -> Prepared) -> Arc<Prepared> {
-    if let Some(found) = KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+    if let Some(found) = KERNELS
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&key)
+    {
         return found.clone();
     }
     let made = Arc::new(build());
-    KERNELS.write().unwrap_or_else(PoisonError::into_inner).insert(key, made.clone());
+    KERNELS
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(key, made.clone());
     made
 }
 
@@ -94,7 +101,11 @@ impl Pointwise {
     /// Apply it. `scalars` are its run-time numbers.
     pub fn apply(&'static self, inputs: &[&Tensor], scalars: &[f64]) -> Result<Tensor> {
         let moved = to_one_device(self.name, inputs)?;
-        let inputs: Vec<&Tensor> = inputs.iter().zip(&moved).map(|(t, m)| m.as_ref().unwrap_or(t)).collect();
+        let inputs: Vec<&Tensor> = inputs
+            .iter()
+            .zip(&moved)
+            .map(|(t, m)| m.as_ref().unwrap_or(t))
+            .collect();
         let common = result_type(&inputs);
         if self.refuses_bool && common == DType::Bool {
             return Err(Error::BoolNotSupported { op: self.name });
@@ -114,7 +125,10 @@ impl Pointwise {
             shape = broadcast(&shape, t.shape())?;
         }
         let out = Tensor::uninit(&shape, stored, inputs[0].device(), self.name)?;
-        let terms = Terms { dtype: math.compute(), arity: inputs.len() };
+        let terms = Terms {
+            dtype: math.compute(),
+            arity: inputs.len(),
+        };
 
         let mut key: Vec<DType> = inputs.iter().map(|t| t.dtype()).collect();
         key.push(stored);
@@ -122,7 +136,10 @@ impl Pointwise {
         let ready = prepare((self.name, None, key), || {
             let types: Vec<DType> = inputs.iter().map(|t| t.dtype()).collect();
             let expr = (self.forward)(&terms).map_args(&|n| cast(Expr::arg(n), types[n], math));
-            Prepared { map: Arc::new(Map::new(self.name, &types, stored, expr)), reads: Vec::new() }
+            Prepared {
+                map: Arc::new(Map::new(self.name, &types, stored, expr)),
+                reads: Vec::new(),
+            }
         });
         let mut operands = inputs.clone();
         operands.push(&out);
@@ -135,7 +152,10 @@ impl Pointwise {
         let saved: Vec<&Tensor> = keep.iter().map(|&n| everything[n]).collect();
         let saved_alias: Vec<Tensor> = saved.iter().map(|t| t.alias()).collect();
         let saved: Vec<&Tensor> = saved_alias.iter().collect();
-        let like: Vec<(Vec<usize>, DType)> = inputs.iter().map(|t| (t.shape().to_vec(), t.dtype())).collect();
+        let like: Vec<(Vec<usize>, DType)> = inputs
+            .iter()
+            .map(|t| (t.shape().to_vec(), t.dtype()))
+            .collect();
         let scalars = scalars.to_vec();
         let recorded_inputs: Vec<&Tensor> = inputs.to_vec();
         record(out, self.node, &recorded_inputs, &saved, move |flow| {
@@ -160,7 +180,9 @@ impl Pointwise {
             .filter(|(_, t)| t.requires_grad())
             .map(|(f, _)| f(terms))
             .collect();
-        (0..=inputs.len()).filter(|&n| wanted.iter().any(|e| e.reads(n))).collect()
+        (0..=inputs.len())
+            .filter(|&n| wanted.iter().any(|e| e.reads(n)))
+            .collect()
     }
 
     #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the list
@@ -179,18 +201,32 @@ impl Pointwise {
             return Ok(grad.alias());
         }
         let find = |m: usize| {
-            if m == terms.arity + 1 { Some(grad) } else { keep.iter().position(|&k| k == m).map(|i| &saved[i]) }
+            if m == terms.arity + 1 {
+                Some(grad)
+            } else {
+                keep.iter().position(|&k| k == m).map(|i| &saved[i])
+            }
         };
-        let mut key: Vec<DType> = (0..=terms.arity + 1).filter_map(find).map(Tensor::dtype).collect();
+        let mut key: Vec<DType> = (0..=terms.arity + 1)
+            .filter_map(find)
+            .map(Tensor::dtype)
+            .collect();
         key.push(math);
         let ready = prepare((self.name, Some(n), key), || {
             let reads: Vec<usize> = (0..=terms.arity + 1).filter(|&m| expr.reads(m)).collect();
-            let types: Vec<DType> = reads.iter().filter_map(|&m| find(m)).map(Tensor::dtype).collect();
+            let types: Vec<DType> = reads
+                .iter()
+                .filter_map(|&m| find(m))
+                .map(Tensor::dtype)
+                .collect();
             let bound = expr.map_args(&|m| {
                 let at = reads.iter().position(|&r| r == m).unwrap_or(0);
                 cast(Expr::arg(at), types[at], math)
             });
-            Prepared { map: Arc::new(Map::new(self.node, &types, math, bound)), reads }
+            Prepared {
+                map: Arc::new(Map::new(self.node, &types, math, bound)),
+                reads,
+            }
         });
         let out = Tensor::uninit(grad.shape(), math, grad.device(), self.node)?;
         let mut operands: Vec<&Tensor> = ready.reads.iter().filter_map(|&m| find(m)).collect();
@@ -201,7 +237,11 @@ impl Pointwise {
 }
 
 fn cast(x: Expr, from: DType, to: DType) -> Expr {
-    if from.compute() == to.compute() { x } else { x.cast(to) }
+    if from.compute() == to.compute() {
+        x
+    } else {
+        x.cast(to)
+    }
 }
 
 /// PyTorch's result type: tensors without dimensions yield to those with, unless their kind is higher.
@@ -214,20 +254,20 @@ fn result_type(inputs: &[&Tensor]) -> DType {
             .reduce(DType::promote)
     };
     match (join(true), join(false)) {
-        (Some(d), Some(z)) if z.category() > d.category() => {
-            z
-        }
+        (Some(d), Some(z)) if z.category() > d.category() => z,
         (Some(d), _) => d,
         (None, Some(z)) => z,
         (None, None) => DType::F32,
     }
 }
 
-
 /// Zero-dimensional CPU tensors may meet tensors of any device in elementwise operations: those are copied over.
 /// `None` where an input can stay as it is.
 fn to_one_device(op: &'static str, inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
-    let home = inputs.iter().find(|t| t.rank() > 0 || !t.device().is_cpu()).unwrap_or(&inputs[0]);
+    let home = inputs
+        .iter()
+        .find(|t| t.rank() > 0 || !t.device().is_cpu())
+        .unwrap_or(&inputs[0]);
     inputs
         .iter()
         .map(|t| {
@@ -236,8 +276,16 @@ fn to_one_device(op: &'static str, inputs: &[&Tensor]) -> Result<Vec<Option<Tens
             } else if t.rank() == 0 && t.device().is_cpu() {
                 t.to_device(home.device()).map(Some)
             } else {
-                let (a, b) = if std::ptr::eq(*t, inputs[0]) { (*t, *home) } else { (inputs[0], *t) };
-                let (a, b) = if a.device().same(b.device()) { (*home, *t) } else { (a, b) };
+                let (a, b) = if std::ptr::eq(*t, inputs[0]) {
+                    (*t, *home)
+                } else {
+                    (inputs[0], *t)
+                };
+                let (a, b) = if a.device().same(b.device()) {
+                    (*home, *t)
+                } else {
+                    (a, b)
+                };
                 Err(launch::mismatch(op, ("self", a), ("other", b)))
             }
         })

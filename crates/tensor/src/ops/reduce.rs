@@ -39,10 +39,18 @@ impl Tensor {
         Ok(out)
     }
 
-    fn run_reduce(inputs: &[&Tensor], dims: &[usize], keepdim: bool, plan: Plan, scalars: &[f64]) -> Result<Tensor> {
+    fn run_reduce(
+        inputs: &[&Tensor],
+        dims: &[usize],
+        keepdim: bool,
+        plan: Plan,
+        scalars: &[f64],
+    ) -> Result<Tensor> {
         let shape = inputs[0].shape();
-        let kept: Vec<usize> =
-            (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
+        let kept: Vec<usize> = (0..shape.len())
+            .filter(|d| !dims.contains(d))
+            .map(|d| shape[d])
+            .collect();
         let out = Tensor::uninit(&kept, plan.out, inputs[0].device(), plan.name)?;
         let kernel = Arc::new(Reduce {
             name: plan.name,
@@ -57,17 +65,23 @@ impl Tensor {
         if !keepdim {
             return Ok(out);
         }
-        let full: Vec<usize> =
-            (0..shape.len()).map(|d| if dims.contains(&d) { 1 } else { shape[d] }).collect();
-        Ok(out.with_layout(out.layout().view(&full).unwrap_or_else(|| crate::Layout::contiguous(&full))))
+        let full: Vec<usize> = (0..shape.len())
+            .map(|d| if dims.contains(&d) { 1 } else { shape[d] })
+            .collect();
+        Ok(out.with_layout(
+            out.layout()
+                .view(&full)
+                .unwrap_or_else(|| crate::Layout::contiguous(&full)),
+        ))
     }
 
     /// A result (or its gradient) spread over the reduced dimensions again.
     fn spread(&self, dims: &[usize], keepdim: bool, shape: &[usize]) -> Result<Tensor> {
         let mut kept = self.alias();
         if !keepdim {
-            let full: Vec<usize> =
-                (0..shape.len()).map(|d| if dims.contains(&d) { 1 } else { shape[d] }).collect();
+            let full: Vec<usize> = (0..shape.len())
+                .map(|d| if dims.contains(&d) { 1 } else { shape[d] })
+                .collect();
             kept = kept.reshape_to(&full)?;
         }
         kept.expand(&shape.iter().map(|&n| n as isize).collect::<Vec<_>>())
@@ -82,10 +96,19 @@ impl Tensor {
         let acc = out.compute();
         let x = Expr::arg(0);
         let pre = if own.compute() == acc { x } else { x.cast(acc) };
-        let plan = Plan { name: "sum", combine: Combine::Sum, out, acc, pre, post: Expr::arg(0) };
+        let plan = Plan {
+            name: "sum",
+            combine: Combine::Sum,
+            out,
+            acc,
+            pre,
+            post: Expr::arg(0),
+        };
         let y = Tensor::run_reduce(&[self], &dims, keepdim, plan, &[])?;
         let shape = self.shape().to_vec();
-        record(y, "SumBackward1", &[self], &[], move |f| Ok(vec![Some(f.grad.spread(&dims, keepdim, &shape)?)]))
+        record(y, "SumBackward1", &[self], &[], move |f| {
+            Ok(vec![Some(f.grad.spread(&dims, keepdim, &shape)?)])
+        })
     }
 
     /// Sum of all elements.
@@ -97,17 +120,29 @@ impl Tensor {
     pub fn mean(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let own = self.dtype();
         if !own.is_float() {
-            return Err(Error::DTypeNotFloat { op: "mean", found: own });
+            return Err(Error::DTypeNotFloat {
+                op: "mean",
+                found: own,
+            });
         }
         let dims = self.reduced_dims(dims)?;
         let count = dims.iter().map(|&d| self.shape()[d]).product::<usize>() as f64;
         let post = Expr::arg(0) / Expr::scalar(0, own);
         let acc = own.compute();
-        let plan = Plan { name: "mean", combine: Combine::Sum, out: own, acc, pre: Expr::arg(0), post };
+        let plan = Plan {
+            name: "mean",
+            combine: Combine::Sum,
+            out: own,
+            acc,
+            pre: Expr::arg(0),
+            post,
+        };
         let y = Tensor::run_reduce(&[self], &dims, keepdim, plan, &[count])?;
         let shape = self.shape().to_vec();
         record(y, "MeanBackward1", &[self], &[], move |f| {
-            Ok(vec![Some(f.grad.div_scalar(count)?.spread(&dims, keepdim, &shape)?)])
+            Ok(vec![Some(
+                f.grad.div_scalar(count)?.spread(&dims, keepdim, &shape)?,
+            )])
         })
     }
 
@@ -116,23 +151,46 @@ impl Tensor {
         self.mean(&[], false)
     }
 
-    fn extreme(&self, name: &'static str, node: &'static str, combine: Combine, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+    fn extreme(
+        &self,
+        name: &'static str,
+        node: &'static str,
+        combine: Combine,
+        dims: &[isize],
+        keepdim: bool,
+    ) -> Result<Tensor> {
         let dims = self.reduced_dims(dims)?;
         if self.numel() == 0 && dims.iter().any(|&d| self.shape()[d] == 0) {
-            return Err(Error::EmptyReduction { op: name, shape: self.shape().to_vec() });
+            return Err(Error::EmptyReduction {
+                op: name,
+                shape: self.shape().to_vec(),
+            });
         }
         let own = self.dtype();
         let acc = own.compute();
-        let plan = Plan { name, combine, out: own, acc, pre: Expr::arg(0), post: Expr::arg(0) };
+        let plan = Plan {
+            name,
+            combine,
+            out: own,
+            acc,
+            pre: Expr::arg(0),
+            post: Expr::arg(0),
+        };
         let y = Tensor::run_reduce(&[self], &dims, keepdim, plan, &[])?;
         let saved = y.alias();
         let shape = self.shape().to_vec();
         record(y, node, &[self], &[self, &saved], move |f| {
             // Equal extremes share the gradient evenly.
             let (x, y) = (&f.saved[0], &f.saved[1]);
-            let wins = x.eq(&y.spread(&dims, keepdim, &shape)?)?.to_dtype(x.dtype())?;
+            let wins = x
+                .eq(&y.spread(&dims, keepdim, &shape)?)?
+                .to_dtype(x.dtype())?;
             let wanted: Vec<isize> = dims.iter().map(|&d| d as isize).collect();
-            let count = if dims.is_empty() { wins.alias() } else { wins.sum(&wanted, true)? };
+            let count = if dims.is_empty() {
+                wins.alias()
+            } else {
+                wins.sum(&wanted, true)?
+            };
             let g = f.grad.spread(&dims, keepdim, &shape)?;
             Ok(vec![Some(g.mul(&wins)?.div(&count)?)])
         })
@@ -157,7 +215,14 @@ impl Tensor {
         let acc = out.compute();
         let x = Expr::arg(0);
         let pre = if own.compute() == acc { x } else { x.cast(acc) };
-        let plan = Plan { name: "prod", combine: Combine::Prod, out, acc, pre, post: Expr::arg(0) };
+        let plan = Plan {
+            name: "prod",
+            combine: Combine::Prod,
+            out,
+            acc,
+            pre,
+            post: Expr::arg(0),
+        };
         let y = Tensor::run_reduce(&[self], &dims, keepdim, plan, &[])?;
         let shape = self.shape().to_vec();
         record(y, "ProdBackward1", &[self], &[self], move |f| {
@@ -172,7 +237,9 @@ impl Tensor {
             let lone = zeros.eq(&one)?.to_dtype(x.dtype())?;
             let plain = product.mul(&none)?.div(&others)?;
             let slope = zero.where_(&product.mul(&lone)?, &plain)?;
-            Ok(vec![Some(f.grad.spread(&dims, keepdim, &shape)?.mul(&slope)?)])
+            Ok(vec![Some(
+                f.grad.spread(&dims, keepdim, &shape)?.mul(&slope)?,
+            )])
         })
     }
 
@@ -180,7 +247,10 @@ impl Tensor {
     pub fn var(&self, dims: &[isize], unbiased: bool, keepdim: bool) -> Result<Tensor> {
         let own = self.dtype();
         if !own.is_float() {
-            return Err(Error::DTypeNotFloat { op: "std and var only support floating point and complex dtypes", found: own });
+            return Err(Error::DTypeNotFloat {
+                op: "std and var only support floating point and complex dtypes",
+                found: own,
+            });
         }
         let axes = self.reduced_dims(dims)?;
         let count = axes.iter().map(|&d| self.shape()[d]).product::<usize>() as f64;
@@ -204,7 +274,10 @@ impl Tensor {
         let shape = self.shape().to_vec();
         record(y, "VarBackward0", &[self], &[self, &mean], move |f| {
             let centred = f.saved[0].sub(&f.saved[1])?;
-            let g = f.grad.mul_scalar(2.0 / divisor)?.spread(&axes, keepdim, &shape)?;
+            let g = f
+                .grad
+                .mul_scalar(2.0 / divisor)?
+                .spread(&axes, keepdim, &shape)?;
             Ok(vec![Some(g.mul(&centred)?)])
         })
     }
@@ -213,7 +286,10 @@ impl Tensor {
     pub fn logsumexp(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let own = self.dtype();
         if !own.is_float() {
-            return Err(Error::DTypeNotFloat { op: "logsumexp", found: own });
+            return Err(Error::DTypeNotFloat {
+                op: "logsumexp",
+                found: own,
+            });
         }
         let axes = self.reduced_dims(dims)?;
         let top = crate::autograd::no_grad(|| {
@@ -239,9 +315,19 @@ impl Tensor {
         })?;
         let saved = y.alias();
         let shape = self.shape().to_vec();
-        record(y, "LogsumexpBackward0", &[self], &[self, &saved], move |f| {
-            let share = f.saved[0].sub(&f.saved[1].spread(&axes, keepdim, &shape)?)?.exp()?;
-            Ok(vec![Some(f.grad.spread(&axes, keepdim, &shape)?.mul(&share)?)])
-        })
+        record(
+            y,
+            "LogsumexpBackward0",
+            &[self],
+            &[self, &saved],
+            move |f| {
+                let share = f.saved[0]
+                    .sub(&f.saved[1].spread(&axes, keepdim, &shape)?)?
+                    .exp()?;
+                Ok(vec![Some(
+                    f.grad.spread(&axes, keepdim, &shape)?.mul(&share)?,
+                )])
+            },
+        )
     }
 }

@@ -62,7 +62,9 @@ impl Tensor {
     /// `length` steps of `dim` from `start`.
     pub fn narrow(&self, dim: isize, start: isize, length: usize) -> Result<Tensor> {
         let layout = self.layout().narrow(dim, start, length)?;
-        self.part(layout, "SliceBackward0", move |l| l.narrow(dim, start, length))
+        self.part(layout, "SliceBackward0", move |l| {
+            l.narrow(dim, start, length)
+        })
     }
 
     /// One index of `dim`, which disappears.
@@ -74,13 +76,17 @@ impl Tensor {
     /// `start..stop` of `dim` in steps of `step`, clamped as Python's slices are.
     pub fn slice(&self, dim: isize, start: isize, stop: isize, step: isize) -> Result<Tensor> {
         let layout = self.layout().slice(dim, start, stop, step)?;
-        self.part(layout, "SliceBackward0", move |l| l.slice(dim, start, stop, step))
+        self.part(layout, "SliceBackward0", move |l| {
+            l.slice(dim, start, stop, step)
+        })
     }
 
     /// The diagonal of two dimensions as a new last dimension.
     pub fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> {
         let layout = self.layout().diagonal(offset, dim1, dim2)?;
-        self.part(layout, "DiagonalBackward0", move |l| l.diagonal(offset, dim1, dim2))
+        self.part(layout, "DiagonalBackward0", move |l| {
+            l.diagonal(offset, dim1, dim2)
+        })
     }
 
     /// Repeat dimensions of size one, and new leading ones, without copying. `-1` keeps a size.
@@ -172,8 +178,12 @@ impl Tensor {
             }
             wrapped.push(d);
         }
-        let out = self.with_layout(self.layout().reversed(&wrapped)).dense_copy("flip")?;
+        let out = self
+            .with_layout(self.layout().reversed(&wrapped))
+            .dense_copy("flip")?;
         let dims = dims.to_vec();
-        crate::autograd::record(out, "FlipBackward0", &[self], &[], move |f| Ok(vec![Some(f.grad.flip(&dims)?)]))
+        crate::autograd::record(out, "FlipBackward0", &[self], &[], move |f| {
+            Ok(vec![Some(f.grad.flip(&dims)?)])
+        })
     }
 }

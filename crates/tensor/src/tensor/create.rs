@@ -14,30 +14,56 @@ use std::sync::Arc;
 
 impl Tensor {
     /// Copy values in (`torch.tensor`).
-    pub fn from_slice<T: Element>(values: &[T], shape: &[usize], device: &Device) -> Result<Tensor> {
+    pub fn from_slice<T: Element>(
+        values: &[T],
+        shape: &[usize],
+        device: &Device,
+    ) -> Result<Tensor> {
         if shape.iter().product::<usize>() != values.len() {
-            return Err(Error::DataLength { numel: values.len(), shape: shape.to_vec() });
+            return Err(Error::DataLength {
+                numel: values.len(),
+                shape: shape.to_vec(),
+            });
         }
         device.require("tensor", T::DTYPE)?;
         let storage = Storage::from_bytes(device, bytemuck::cast_slice(values))?;
-        Ok(Tensor::from_parts(storage, Layout::contiguous(shape), T::DTYPE))
+        Ok(Tensor::from_parts(
+            storage,
+            Layout::contiguous(shape),
+            T::DTYPE,
+        ))
     }
 
     /// Copy raw bytes in, as a checkpoint holds them.
-    pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
+    pub fn from_bytes(
+        bytes: &[u8],
+        shape: &[usize],
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
         let numel: usize = shape.iter().product();
         if numel * dtype.size() != bytes.len() {
-            return Err(Error::DataLength { numel: bytes.len() / dtype.size(), shape: shape.to_vec() });
+            return Err(Error::DataLength {
+                numel: bytes.len() / dtype.size(),
+                shape: shape.to_vec(),
+            });
         }
         device.require("tensor", dtype)?;
         let storage = Storage::from_bytes(device, bytes)?;
-        Ok(Tensor::from_parts(storage, Layout::contiguous(shape), dtype))
+        Ok(Tensor::from_parts(
+            storage,
+            Layout::contiguous(shape),
+            dtype,
+        ))
     }
 
     /// Share an array's memory (`torch.from_numpy`): a change on either side is seen by the other.
     pub fn from_shared<T: Element>(array: &Shared<T>, shape: &[usize]) -> Result<Tensor> {
         if shape.iter().product::<usize>() != array.len() {
-            return Err(Error::DataLength { numel: array.len(), shape: shape.to_vec() });
+            return Err(Error::DataLength {
+                numel: array.len(),
+                shape: shape.to_vec(),
+            });
         }
         let dense = Layout::contiguous(shape);
         let layout = Layout::new(shape.to_vec(), dense.stride().to_vec(), array.offset);
@@ -79,7 +105,13 @@ impl Tensor {
     }
 
     /// `start`, `start + step`, ... below (above, for a negative step) `end`.
-    pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Result<Tensor> {
+    pub fn arange(
+        start: f64,
+        end: f64,
+        step: f64,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
         let count = ((end - start) / step).ceil();
         if step == 0.0 || !count.is_finite() || count < 0.0 {
             return Err(Error::argument(

@@ -40,21 +40,40 @@ impl Tensor {
     pub(crate) fn from_parts(storage: Arc<Storage>, layout: Layout, dtype: DType) -> Tensor {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Tensor(Arc::new(Inner { id, storage, layout, dtype, grad: Mutex::default() }))
+        Tensor(Arc::new(Inner {
+            id,
+            storage,
+            layout,
+            dtype,
+            grad: Mutex::default(),
+        }))
     }
 
     /// A dense tensor with undefined contents.
-    pub(crate) fn uninit(shape: &[usize], dtype: DType, device: &Device, op: &'static str) -> Result<Tensor> {
+    pub(crate) fn uninit(
+        shape: &[usize],
+        dtype: DType,
+        device: &Device,
+        op: &'static str,
+    ) -> Result<Tensor> {
         device.require(op, dtype)?;
         let bytes = shape
             .iter()
             .try_fold(dtype.size(), |n, &d| n.checked_mul(d))
             .filter(|&n| n <= isize::MAX as usize)
             .ok_or_else(|| {
-                Error::argument(op, format!("a tensor of shape {shape:?} has too many bytes to count"), "use a smaller shape")
+                Error::argument(
+                    op,
+                    format!("a tensor of shape {shape:?} has too many bytes to count"),
+                    "use a smaller shape",
+                )
             })?;
         let storage = Storage::uninit(device, bytes)?;
-        Ok(Tensor::from_parts(storage, Layout::contiguous(shape), dtype))
+        Ok(Tensor::from_parts(
+            storage,
+            Layout::contiguous(shape),
+            dtype,
+        ))
     }
 
     /// Another view of the same storage, without a place in the graph.
@@ -161,11 +180,17 @@ impl Tensor {
     /// Ask for gradients on this leaf, or no longer.
     pub fn requires_grad_(&self, requires: bool) -> Result<&Tensor> {
         if requires && !self.dtype().is_float() {
-            return Err(Error::RequiresGradDType { dtype: self.dtype() });
+            return Err(Error::RequiresGradDType {
+                dtype: self.dtype(),
+            });
         }
         let mut g = self.grad_state();
         if g.node.is_some() {
-            return if requires { Ok(self) } else { Err(Error::RequiresGradNonLeaf) };
+            return if requires {
+                Ok(self)
+            } else {
+                Err(Error::RequiresGradNonLeaf)
+            };
         }
         g.requires = requires;
         drop(g);
@@ -214,7 +239,13 @@ impl Tensor {
 impl fmt::Debug for Tensor {
     /// Shape, type and place; never the values, which would have to be waited for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tensor({:?}, dtype={}, device={}", self.shape(), self.dtype(), self.device().id())?;
+        write!(
+            f,
+            "Tensor({:?}, dtype={}, device={}",
+            self.shape(),
+            self.dtype(),
+            self.device().id()
+        )?;
         if let Some(node) = self.grad_fn() {
             write!(f, ", grad_fn={}", node.name())?;
         } else if self.requires_grad() {

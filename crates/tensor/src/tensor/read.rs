@@ -17,22 +17,33 @@ impl Tensor {
             return Ok(Vec::new());
         }
         let at = dense.layout().offset() * dense.dtype().size();
-        let bytes = dense.device().backend().download(dense.storage().buffer(), at, dense.nbytes());
+        let bytes = dense
+            .device()
+            .backend()
+            .download(dense.storage().buffer(), at, dense.nbytes());
         bytes.await
     }
 
     /// All elements, row-major (`tolist`). `T` must be the tensor's own type.
     pub async fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         if T::DTYPE != self.dtype() {
-            return Err(Error::ElementType { asked: T::DTYPE, found: self.dtype() });
+            return Err(Error::ElementType {
+                asked: T::DTYPE,
+                found: self.dtype(),
+            });
         }
-        Ok(bytemuck::allocation::pod_collect_to_vec(&self.to_bytes().await?))
+        Ok(bytemuck::allocation::pod_collect_to_vec(
+            &self.to_bytes().await?,
+        ))
     }
 
     /// All elements of any type as float64, row-major.
     pub async fn to_f64s(&self) -> Result<Vec<f64>> {
         fn all<T: Element>(bytes: &[u8]) -> Vec<f64> {
-            bytes.chunks_exact(size_of::<T>()).map(|c| bytemuck::pod_read_unaligned::<T>(c).to_f64()).collect()
+            bytes
+                .chunks_exact(size_of::<T>())
+                .map(|c| bytemuck::pod_read_unaligned::<T>(c).to_f64())
+                .collect()
         }
         let bytes = self.to_bytes().await?;
         Ok(match self.dtype() {
@@ -50,7 +61,9 @@ impl Tensor {
     /// The one element as a float64.
     pub async fn item(&self) -> Result<f64> {
         if self.numel() != 1 {
-            return Err(Error::NotScalar { numel: self.numel() });
+            return Err(Error::NotScalar {
+                numel: self.numel(),
+            });
         }
         Ok(self.to_f64s().await?[0])
     }
@@ -76,14 +89,27 @@ impl Tensor {
             return Err(Error::ReadRequiresGrad);
         }
         if T::DTYPE != self.dtype() {
-            return Err(Error::ElementType { asked: T::DTYPE, found: self.dtype() });
+            return Err(Error::ElementType {
+                asked: T::DTYPE,
+                found: self.dtype(),
+            });
         }
         if !self.device().is_cpu() {
-            return Err(Error::ReadBackIsAsync { device: self.device().id() });
+            return Err(Error::ReadBackIsAsync {
+                device: self.device().id(),
+            });
         }
         if !self.is_contiguous() {
-            return Err(Error::argument("shared", "the tensor is not contiguous", "share x.contiguous(), which is a copy"));
+            return Err(Error::argument(
+                "shared",
+                "the tensor is not contiguous",
+                "share x.contiguous(), which is a copy",
+            ));
         }
-        Ok(Shared::over(self.storage().clone(), self.layout().offset(), self.numel()))
+        Ok(Shared::over(
+            self.storage().clone(),
+            self.layout().offset(),
+            self.numel(),
+        ))
     }
 }
