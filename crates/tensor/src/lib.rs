@@ -13,6 +13,7 @@ pub mod kernels;
 pub mod layout;
 pub mod memory;
 mod ops;
+pub mod random;
 mod storage;
 mod tensor;
 pub mod trace;
