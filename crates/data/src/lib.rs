@@ -22,14 +22,25 @@
 //! # }
 //! ```
 
+pub mod cifar;
 mod error;
+#[cfg(not(target_arch = "wasm32"))]
+mod files;
+pub mod idx;
 mod loader;
+pub mod mnist;
 mod random;
 pub mod sampler;
 mod set;
+mod source;
+pub mod synthetic;
 mod transform;
+mod unpack;
 
 pub use error::DataError;
+#[cfg(not(target_arch = "wasm32"))]
+pub use files::default_data_dir;
 pub use loader::{Batch, Epoch, Loader, LoaderOptions};
 pub use set::{ImageSet, ImageShape, Split, Splits};
+pub use source::Source;
 pub use transform::Transform;

@@ -278,3 +278,6 @@ mod threads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

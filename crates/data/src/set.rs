@@ -245,3 +245,46 @@ pub struct Splits {
     /// To be measured on.
     pub test: ImageSet,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(images: Vec<u8>, labels: Vec<i64>) -> Result<ImageSet, DataError> {
+        let shape = ImageShape {
+            channels: 1,
+            height: 1,
+            width: 2,
+        };
+        let classes = vec!["a".to_owned(), "b".to_owned()];
+        ImageSet::new("tiny", Split::Test, shape, images, labels, classes)
+    }
+
+    #[test]
+    fn lengths_and_labels_are_checked() {
+        assert_eq!(
+            set(vec![0; 5], vec![0, 1]).unwrap_err().to_string(),
+            "images = 5 bytes: expected 2 labels x 1x1x2 bytes"
+        );
+        for label in [-1, 2] {
+            let error = set(vec![0; 4], vec![0, label]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("tiny: label 0 to 1 expected at offset 1, found {label}")
+            );
+        }
+    }
+
+    #[test]
+    fn picking_keeps_the_order() {
+        let whole = set(vec![1, 1, 2, 2, 3, 3, 4, 4, 5, 5], vec![1, 1, 0, 1, 0]).unwrap();
+        let two = whole.first_of_each_class(2);
+        assert_eq!(two.labels(), [1, 1, 0, 0]);
+        assert_eq!(two.images(), [1, 1, 2, 2, 3, 3, 5, 5]);
+        assert_eq!(whole.take(2).images(), [1, 1, 2, 2]);
+        assert_eq!(whole.take(99).len(), 5);
+        assert_eq!(whole.image(4), Some([5, 5].as_slice()));
+        assert_eq!(whole.image(5), None);
+        assert_eq!(whole.image(usize::MAX), None);
+    }
+}

@@ -162,3 +162,107 @@ impl Prepared {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Mean and standard deviation of bytes scaled to 0..1.
+    pub(crate) fn moments(bytes: &[u8]) -> (f64, f64) {
+        let count = bytes.len() as f64;
+        let mean = bytes.iter().map(|b| f64::from(*b) / 255.0).sum::<f64>() / count;
+        let squares = bytes
+            .iter()
+            .map(|b| (f64::from(*b) / 255.0 - mean).powi(2))
+            .sum::<f64>();
+        (mean, (squares / count).sqrt())
+    }
+
+    fn apply(transform: &Transform, shape: ImageShape, image: &[u8]) -> Vec<f32> {
+        let mut out = Vec::new();
+        transform.prepare(shape).unwrap().append(image, &mut out);
+        out
+    }
+
+    fn shape(channels: usize, height: usize, width: usize) -> ImageShape {
+        ImageShape {
+            channels,
+            height,
+            width,
+        }
+    }
+
+    #[test]
+    fn bytes_become_fractions_and_are_normalised_by_channel() {
+        let pixels = [0, 255, 51, 102];
+        let plain = apply(&Transform::to_tensor(), shape(2, 1, 2), &pixels);
+        assert_eq!(plain, [0.0, 1.0, 0.2, 0.4]);
+        let normal = Transform::to_tensor().normalize(&[0.5, 0.2], &[0.25, 0.1]);
+        let expected = [
+            -2.0,
+            2.0,
+            (51.0 / 255.0 - 0.2) / 0.1,
+            (102.0f32 / 255.0 - 0.2) / 0.1,
+        ];
+        assert_eq!(apply(&normal, shape(2, 1, 2), &pixels), expected);
+    }
+
+    #[test]
+    fn resizing_takes_the_pixel_that_pytorch_takes() {
+        // interpolate(arange(6).view(1, 1, 2, 3), size=(4, 6)) doubles each; size=(3, 2) takes rows 0, 0, 1 and
+        // columns 0, 1.
+        let pixels = [0, 51, 102, 153, 204, 255];
+        let up = apply(
+            &Transform::to_tensor().resize(4, 6),
+            shape(1, 2, 3),
+            &pixels,
+        );
+        let row = |a: f32, b: f32, c: f32| [a, a, b, b, c, c];
+        let (top, bottom) = (row(0.0, 0.2, 0.4), row(0.6, 0.8, 1.0));
+        assert_eq!(up, [top, top, bottom, bottom].concat());
+        let other = apply(
+            &Transform::to_tensor().resize(3, 2),
+            shape(1, 2, 3),
+            &pixels,
+        );
+        assert_eq!(other, [0.0, 0.2, 0.0, 0.2, 0.6, 0.8]);
+    }
+
+    #[test]
+    fn padding_is_black_before_normalising() {
+        let transform = Transform::to_tensor().pad(1).normalize(&[0.5], &[0.5]);
+        let padded = apply(&transform, shape(1, 1, 1), &[255]);
+        assert_eq!(
+            padded,
+            [-1.0, -1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0]
+        );
+        assert_eq!(transform.batch_shape(5, shape(1, 28, 28)), [5, 1, 30, 30]);
+        assert_eq!(
+            transform.flatten().batch_shape(5, shape(1, 28, 28)),
+            [5, 900]
+        );
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused_by_name() {
+        let three = shape(3, 32, 32);
+        let name = |transform: Transform| match transform.prepare(three) {
+            Err(DataError::InvalidSetting { name, .. }) => name,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            name(Transform::to_tensor().normalize(&[0.1], &[0.3])),
+            "mean"
+        );
+        assert_eq!(
+            name(Transform::to_tensor().normalize(&[0.1; 3], &[0.0; 3])),
+            "std"
+        );
+        assert_eq!(
+            name(Transform::to_tensor().normalize(&[f32::NAN; 3], &[1.0; 3])),
+            "mean"
+        );
+        assert_eq!(name(Transform::to_tensor().resize(0, 4)), "resize");
+        assert_eq!(name(Transform::to_tensor().pad(usize::MAX)), "pad");
+    }
+}
