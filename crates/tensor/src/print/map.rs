@@ -1,0 +1,348 @@
+//! Elementwise kernels in WGSL.
+//!
+//! Two variants of each: *contiguous*, where all operands are dense in the same order (or one single element), and
+//! *strided*, which walks up to eight dimensions. Types narrower than a word are packed: in the contiguous variant one
+//! invocation makes all elements of each 32-bit word it writes, so no two invocations share a word; in the strided one
+//! neighbours of a word may belong to different invocations, so a lane is cleared and set by atomic operations, which
+//! never touch the other lanes.
+
+use super::describe::describe;
+use super::text::{Writer, scalar_slots};
+use super::wgsl::Wgsl;
+use super::{Printed, Unsupported, library};
+use crate::dtype::DType;
+use crate::expr::Expr;
+use crate::kernel::Map;
+use std::fmt::Write;
+
+/// Which form of an elementwise kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MapVariant {
+    /// Walks dimensions by strides.
+    pub strided: bool,
+    /// The binding in which each operand lies; operands that share memory share one.
+    pub bindings: Vec<u8>,
+    /// Invocations of a workgroup.
+    pub group: u32,
+}
+
+impl MapVariant {
+    /// Every operand in a binding of its own.
+    pub fn plain(map: &Map, strided: bool, group: u32) -> MapVariant {
+        MapVariant { strided, bindings: (0..map.operands.len() as u8).collect(), group }
+    }
+}
+
+/// Elements of this type in a 32-bit word; one for types of a word or more.
+pub fn lanes(dtype: DType) -> usize {
+    4 / dtype.size().min(4)
+}
+
+/// Elements that one invocation of the contiguous variant makes: enough to fill a word of the narrowest output.
+pub fn elements_per_invocation(map: &Map) -> usize {
+    (0..map.operands.len()).filter(|&k| map.writes(k)).map(|k| lanes(map.operands[k])).max().unwrap_or(1)
+}
+
+/// Where in memory an operand is read or written.
+pub(super) struct Place<'a> {
+    /// Name of the binding.
+    pub name: &'a str,
+    /// Element type.
+    pub dtype: DType,
+    /// Whether the binding holds atomic words.
+    pub atomic: bool,
+}
+
+impl Place<'_> {
+    fn word(&self, index: &str) -> String {
+        if self.atomic { format!("atomicLoad(&{}[{index}])", self.name) } else { format!("{}[{index}]", self.name) }
+    }
+
+    /// The element at `at` in its compute type.
+    pub fn load(&self, at: &str) -> String {
+        let index = if at.contains(' ') { format!("({at})") } else { at.to_owned() };
+        match self.dtype {
+            DType::Bool => format!("byte_at({}, {at}) != 0u", self.word(&format!("{index} >> 2u"))),
+            DType::U8 => format!("byte_at({}, {at})", self.word(&format!("{index} >> 2u"))),
+            DType::F16 => format!("f32_of_f16(half_at({}, {at}))", self.word(&format!("{index} >> 1u"))),
+            DType::BF16 => format!("f32_of_bf16(half_at({}, {at}))", self.word(&format!("{index} >> 1u"))),
+            _ => format!("{}[{at}]", self.name),
+        }
+    }
+
+    /// Statements that store `value` (of the compute type) at `at`.
+    pub fn store(&self, at: &str, value: &str) -> Vec<String> {
+        let Some((bits, shift, mask)) = self.packed(value) else {
+            return vec![format!("{}[{at}] = {value};", self.name)];
+        };
+        let lane = if shift == 2 { format!("({at} & 3u) * 8u") } else { format!("({at} & 1u) * 16u") };
+        vec![
+            format!("atomicAnd(&{}[{at} >> {shift}u], ~({mask} << ({lane})));", self.name),
+            format!("atomicOr(&{}[{at} >> {shift}u], {bits} << ({lane}));", self.name),
+        ]
+    }
+
+    /// For packed types: the value's bits, how many times to halve an index for its word, and a lane's mask.
+    fn packed(&self, value: &str) -> Option<(String, u32, &'static str)> {
+        Some(match self.dtype {
+            DType::Bool => (format!("u32({value})"), 2, "0xffu"),
+            DType::U8 => (value.to_owned(), 2, "0xffu"),
+            DType::F16 => (format!("f16_of_f32({value})"), 1, "0xffffu"),
+            DType::BF16 => (format!("bf16_of_f32({value})"), 1, "0xffffu"),
+            _ => return None,
+        })
+    }
+}
+
+/// The WGSL type of a binding's elements.
+pub(super) fn storage_type(dtype: DType, atomic: bool) -> Result<&'static str, Unsupported> {
+    Ok(match dtype {
+        DType::F32 => "f32",
+        DType::I32 => "i32",
+        DType::I64 => "vec2<u32>",
+        DType::F64 => return Err(Unsupported { dtype }),
+        _ if atomic => "atomic<u32>",
+        _ => "u32",
+    })
+}
+
+/// The first operand of each binding, in order of bindings.
+pub(super) fn representatives(bindings: &[u8]) -> Vec<usize> {
+    let count = bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
+    (0..count).map(|b| bindings.iter().position(|&x| x as usize == b).unwrap_or(0)).collect()
+}
+
+/// Print an elementwise kernel.
+pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported> {
+    let exprs: Vec<&Expr> = map.outputs.iter().map(|(_, e)| e).collect();
+    let scalars = scalar_slots(exprs.iter().copied());
+    let bindings = representatives(&variant.bindings);
+    // A binding holds atomics in the strided variant if anything packed in it is written.
+    let atomic = |k: usize| {
+        variant.strided
+            && lanes(map.operands[k]) > 1
+            && (0..map.operands.len()).any(|o| variant.bindings[o] == variant.bindings[k] && map.writes(o))
+    };
+    let names: Vec<String> =
+        variant.bindings.iter().map(|&b| format!("x{}", bindings[b as usize])).collect();
+    let place = |k: usize| Place { name: &names[k], dtype: map.operands[k], atomic: atomic(k) };
+
+    let mut body = String::new();
+    let _ = writeln!(
+        body,
+        "@compute @workgroup_size(WG)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {{
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) {{ return; }}"
+    );
+    if variant.strided {
+        strided_body(map, &scalars, &place, &mut body)?;
+    } else {
+        contiguous_body(map, &scalars, &place, &mut body)?;
+    }
+    body.push_str("}\n");
+
+    let mut source = String::new();
+    for (out, expr) in &map.outputs {
+        let _ = writeln!(source, "// {}: x{out} = {}", map.name, describe(expr, "x"));
+    }
+    source.push_str(if variant.strided {
+        "// Each operand is walked by its own strides.\n\n"
+    } else {
+        "// All operands are dense in the same order, or a single element.\n\n"
+    });
+    source.push_str(&library::header(variant.group));
+    source.push_str("\nstruct Params {\n    n: u32,    // elements\n    rank: u32, // dimensions\n    pad0: u32,\n    pad1: u32,\n");
+    if !scalars.is_empty() {
+        let _ = writeln!(source, "    scalars: array<vec4<u32>, {}>, // run-time numbers, two words each", scalars.len().div_ceil(2));
+    }
+    if variant.strided {
+        let rows = 8 * dim_vectors(map.operands.len());
+        let _ = writeln!(source, "    dims: array<vec4<u32>, {rows}>, // of each dimension: its size, then each operand's stride");
+    } else {
+        source.push_str("    step: array<vec4<u32>, 2>, // per operand: 1, or 0 where a single element serves all\n");
+    }
+    source.push_str("}\n@group(1) @binding(1) var<uniform> p: Params;\n");
+    for (b, &k) in bindings.iter().enumerate() {
+        let kind = storage_type(map.operands[k], atomic(k))?;
+        let also: Vec<String> = (0..map.operands.len())
+            .filter(|&o| o != k && variant.bindings[o] as usize == b)
+            .map(|o| format!("x{o}"))
+            .collect();
+        let also = if also.is_empty() { String::new() } else { format!(" // and {}", also.join(", ")) };
+        let _ = writeln!(source, "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;{also}");
+    }
+    source.push('\n');
+    source.push_str(&library::functions_for(&body));
+    source.push_str(&body);
+    Ok(Printed { source, scalars })
+}
+
+/// Vectors of four that one dimension's size and strides take.
+pub(super) fn dim_vectors(operands: usize) -> usize {
+    (1 + operands).div_ceil(4)
+}
+
+/// `p.dims` component that holds operand `k`'s stride of the dimension whose first vector is `row`.
+pub(super) fn stride_text(row: &str, vectors: usize, k: usize) -> String {
+    let component = ["x", "y", "z", "w"][(k + 1) % 4];
+    if vectors == 1 {
+        format!("p.dims[{row}].{component}")
+    } else {
+        let vector = (k + 1) / 4;
+        let plus = if vector == 0 { String::new() } else { format!(" + {vector}u") };
+        format!("p.dims[{row} * {vectors}u{plus}].{component}")
+    }
+}
+
+type PlaceOf<'f, 'p> = dyn Fn(usize) -> Place<'p> + 'f;
+
+/// Loads of every operand that is read, then the outputs' values: `(operand, text)`.
+fn values(
+    map: &Map,
+    scalars: &[(u8, DType)],
+    place: &PlaceOf<'_, '_>,
+    at: &dyn Fn(usize) -> String,
+    indent: &str,
+    body: &mut String,
+) -> Result<Vec<(usize, String)>, Unsupported> {
+    for (k, &dtype) in map.operands.iter().enumerate() {
+        storage_type(dtype, false)?;
+        if map.reads(k) {
+            let _ = writeln!(body, "{indent}let a{k} = {};", place(k).load(&at(k)));
+        }
+    }
+    let mut writer = Writer::new(&Wgsl, &map.operands, scalars, "a", map.outputs.iter().map(|(_, e)| e));
+    let mut out = Vec::new();
+    for (k, expr) in &map.outputs {
+        let text = writer.print_as(expr, map.operands[*k as usize])?;
+        out.push((*k as usize, text.source));
+    }
+    for statement in &writer.statements {
+        let _ = writeln!(body, "{indent}{statement}");
+    }
+    // Values that are stored one after another must all be made before the first store.
+    if out.len() > 1 {
+        for (k, text) in &mut out {
+            let _ = writeln!(body, "{indent}let v{k} = {text};");
+            *text = format!("v{k}");
+        }
+    }
+    Ok(out)
+}
+
+fn strided_body(
+    map: &Map,
+    scalars: &[(u8, DType)],
+    place: &PlaceOf<'_, '_>,
+    body: &mut String,
+) -> Result<(), Unsupported> {
+    let vectors = dim_vectors(map.operands.len());
+    let used: Vec<usize> = (0..map.operands.len()).filter(|&k| map.reads(k) || map.writes(k)).collect();
+    for &k in &used {
+        let _ = writeln!(body, "    var at{k} = off({k}u);");
+    }
+    let size = if vectors == 1 { "p.dims[d].x".to_owned() } else { format!("p.dims[d * {vectors}u].x") };
+    let _ = writeln!(
+        body,
+        "    var rest = i;
+    for (var d = p.rank; d > 0u; ) {{
+        d -= 1u;
+        let size = {size};
+        let c = rest % size;
+        rest = rest / size;"
+    );
+    for &k in &used {
+        let _ = writeln!(body, "        at{k} += c * {};", stride_text("d", vectors, k));
+    }
+    body.push_str("    }\n");
+    let out = values(map, scalars, place, &|k| format!("at{k}"), "    ", body)?;
+    for (k, text) in out {
+        for statement in place(k).store(&format!("at{k}"), &text) {
+            let _ = writeln!(body, "    {statement}");
+        }
+    }
+    Ok(())
+}
+
+fn contiguous_body(
+    map: &Map,
+    scalars: &[(u8, DType)],
+    place: &PlaceOf<'_, '_>,
+    body: &mut String,
+) -> Result<(), Unsupported> {
+    let per = elements_per_invocation(map);
+    let step = |k: usize| format!("p.step[{}].{}", k / 4, ["x", "y", "z", "w"][k % 4]);
+    if per == 1 {
+        let at = |k: usize| format!("off({k}u) + i * {}", step(k));
+        let out = values(map, scalars, place, &at, "    ", body)?;
+        for (k, text) in out {
+            let _ = writeln!(body, "    {}[off({k}u) + i] = {text};", place(k).name);
+        }
+        return Ok(());
+    }
+    // Packed outputs: gather their words, then store each whole, or merged with what stands after the last element.
+    let packed: Vec<usize> = (0..map.operands.len()).filter(|&k| map.writes(k) && lanes(map.operands[k]) > 1).collect();
+    let _ = writeln!(body, "    let first = i * {per}u;\n    let end = min(first + {per}u, p.n);");
+    for &k in &packed {
+        let words = per / lanes(map.operands[k]);
+        if words == 1 {
+            let _ = writeln!(body, "    var word{k} = 0u;");
+        } else {
+            let _ = writeln!(body, "    var word{k} = array<u32, {words}>();");
+        }
+    }
+    body.push_str("    for (var e = first; e < end; e += 1u) {\n");
+    let at = |k: usize| format!("off({k}u) + e * {}", step(k));
+    let out = values(map, scalars, place, &at, "        ", body)?;
+    for (k, text) in out {
+        let width = 32 / lanes(map.operands[k]);
+        match place(k).packed(&text) {
+            None => {
+                let _ = writeln!(body, "        {}[off({k}u) + e] = {text};", place(k).name);
+            }
+            Some((bits, ..)) if per == lanes(map.operands[k]) => {
+                let _ = writeln!(body, "        word{k} |= {} << ((e - first) * {width}u);", operand(&bits));
+            }
+            Some((bits, ..)) => {
+                let n = lanes(map.operands[k]);
+                let _ = writeln!(
+                    body,
+                    "        word{k}[(e - first) / {n}u] |= {} << (((e - first) % {n}u) * {width}u);",
+                    operand(&bits)
+                );
+            }
+        }
+    }
+    body.push_str("    }\n");
+    for &k in &packed {
+        let n = lanes(map.operands[k]);
+        let name = place(k).name.to_owned();
+        for w in 0..per / n {
+            let value = if per == n { format!("word{k}") } else { format!("word{k}[{w}]") };
+            store_word(body, &name, k, n, w, &value);
+        }
+    }
+    Ok(())
+}
+
+/// A shift's left operand may not be an operator without parentheses.
+fn operand(text: &str) -> String {
+    if text.contains(' ') { format!("({text})") } else { text.to_owned() }
+}
+
+/// Store word `w` of those that this invocation made for operand `k`: whole, or merged at the end of the data.
+fn store_word(body: &mut String, name: &str, k: usize, lanes: usize, w: usize, value: &str) {
+    let width = 32 / lanes;
+    let start = if w == 0 { "first".to_owned() } else { format!("(first + {}u)", w * lanes) };
+    let at = format!("(off({k}u) + {}) / {lanes}u", start.trim_matches(['(', ')']));
+    let _ = writeln!(
+        body,
+        "    if ({start} + {lanes}u <= end) {{
+        {name}[{at}] = {value};
+    }} else if ({start} < end) {{
+        let kept = 0xffffffffu << ((end - {start}) * {width}u);
+        {name}[{at}] = ({name}[{at}] & kept) | {value};
+    }}"
+    );
+}
