@@ -14,6 +14,7 @@ pub mod layout;
 pub mod memory;
 mod ops;
 pub mod random;
+pub mod print;
 mod storage;
 mod tensor;
 pub mod trace;
