@@ -1,0 +1,204 @@
+// Matrix products, batched, of operands with any strides: out[z, i, j] = sum over k of a[z, i, k] * b[z, k, j].
+//
+// Three forms of one kernel; the device's tuning run chooses between the first two, the shape decides for the third.
+//   register  one invocation makes 4 x 4 results in registers and reads both operands from memory (or its caches). No
+//             barrier: best on processors that only play a GPU.
+//   tile      one workgroup makes a (WG / 4) x 64 tile of results. It copies 16 columns of a and 16 rows of b at a time
+//             to workgroup memory, so that each element is fetched once a workgroup instead of once an invocation.
+//   small     one invocation makes one result: for products too small to fill the device otherwise.
+// Cost: 2 m n k operations a product. register reads each element of a n/4 times and of b m/4 times through the caches,
+// tile n/64 and 4 m/WG times.
+
+@group(0) @binding(0) var<storage, read_write> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> product: array<f32>;
+
+struct MatmulParams {
+    m: u32,
+    n: u32,
+    k: u32,
+    batch: u32,
+    a_row: i32,
+    a_col: i32,
+    b_row: i32,
+    b_col: i32,
+    batch_shape: vec4<u32>,
+    a_batch: vec4<i32>,
+    b_batch: vec4<i32>,
+}
+@group(1) @binding(1) var<uniform> p: MatmulParams;
+
+// Where the matrices of product z begin. Strides wrap modulo 2^32, so that they may be negative.
+fn batch_start(z: u32, strides: vec4<i32>) -> u32 {
+    let s = bitcast<vec4<u32>>(strides);
+    let i3 = z % p.batch_shape.w;
+    var rest = z / p.batch_shape.w;
+    let i2 = rest % p.batch_shape.z;
+    rest = rest / p.batch_shape.z;
+    let i1 = rest % p.batch_shape.y;
+    let i0 = rest / p.batch_shape.y;
+    return i0 * s.x + i1 * s.y + i2 * s.z + i3 * s.w;
+}
+
+@compute @workgroup_size(WG)
+fn matmul_small(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let col = i % p.n;
+    let row = (i / p.n) % p.m;
+    let z = i / (p.n * p.m);
+    var at_a = off(0u) + batch_start(z, p.a_batch) + row * u32(p.a_row);
+    var at_b = off(1u) + batch_start(z, p.b_batch) + col * u32(p.b_col);
+    // Four partial sums: a longer chain of additions would wait for each one.
+    var sum = vec4<f32>();
+    let step_a = u32(p.a_col);
+    let step_b = u32(p.b_row);
+    var k = 0u;
+    for (; k + 4u <= p.k; k += 4u) {
+        sum += vec4<f32>(a[at_a], a[at_a + step_a], a[at_a + 2u * step_a], a[at_a + 3u * step_a])
+            * vec4<f32>(b[at_b], b[at_b + step_b], b[at_b + 2u * step_b], b[at_b + 3u * step_b]);
+        at_a += 4u * step_a;
+        at_b += 4u * step_b;
+    }
+    for (; k < p.k; k += 1u) {
+        sum.x += a[at_a] * b[at_b];
+        at_a += step_a;
+        at_b += step_b;
+    }
+    product[off(2u) + i] = (sum.x + sum.y) + (sum.z + sum.w);
+}
+
+@compute @workgroup_size(WG)
+fn matmul_register(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let tile_cols = (p.n + 3u) / 4u;
+    let tile_rows = (p.m + 3u) / 4u;
+    let col = (i % tile_cols) * 4u;
+    let row = ((i / tile_cols) % tile_rows) * 4u;
+    let z = i / (tile_cols * tile_rows);
+
+    // Rows and columns past the edge repeat the last one; their results are not stored.
+    let rows = min(vec4<u32>(row) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(p.m - 1u));
+    let cols = min(vec4<u32>(col) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(p.n - 1u));
+    var at_a = vec4<u32>(off(0u) + batch_start(z, p.a_batch)) + rows * u32(p.a_row);
+    var at_b = vec4<u32>(off(1u) + batch_start(z, p.b_batch)) + cols * u32(p.b_col);
+    let step_a = u32(p.a_col);
+    let step_b = u32(p.b_row);
+    var r0 = vec4<f32>();
+    var r1 = vec4<f32>();
+    var r2 = vec4<f32>();
+    var r3 = vec4<f32>();
+    var k = 0u;
+    for (; k + 4u <= p.k; k += 4u) {
+        let b0 = vec4<f32>(b[at_b.x], b[at_b.y], b[at_b.z], b[at_b.w]);
+        at_b += step_b;
+        let b1 = vec4<f32>(b[at_b.x], b[at_b.y], b[at_b.z], b[at_b.w]);
+        at_b += step_b;
+        let b2 = vec4<f32>(b[at_b.x], b[at_b.y], b[at_b.z], b[at_b.w]);
+        at_b += step_b;
+        let b3 = vec4<f32>(b[at_b.x], b[at_b.y], b[at_b.z], b[at_b.w]);
+        at_b += step_b;
+        let a0 = vec4<f32>(a[at_a.x], a[at_a.x + step_a], a[at_a.x + 2u * step_a], a[at_a.x + 3u * step_a]);
+        let a1 = vec4<f32>(a[at_a.y], a[at_a.y + step_a], a[at_a.y + 2u * step_a], a[at_a.y + 3u * step_a]);
+        let a2 = vec4<f32>(a[at_a.z], a[at_a.z + step_a], a[at_a.z + 2u * step_a], a[at_a.z + 3u * step_a]);
+        let a3 = vec4<f32>(a[at_a.w], a[at_a.w + step_a], a[at_a.w + 2u * step_a], a[at_a.w + 3u * step_a]);
+        at_a += 4u * step_a;
+        r0 += a0.x * b0 + a0.y * b1 + a0.z * b2 + a0.w * b3;
+        r1 += a1.x * b0 + a1.y * b1 + a1.z * b2 + a1.w * b3;
+        r2 += a2.x * b0 + a2.y * b1 + a2.z * b2 + a2.w * b3;
+        r3 += a3.x * b0 + a3.y * b1 + a3.z * b2 + a3.w * b3;
+    }
+    for (; k < p.k; k += 1u) {
+        let b0 = vec4<f32>(b[at_b.x], b[at_b.y], b[at_b.z], b[at_b.w]);
+        r0 += a[at_a.x] * b0;
+        r1 += a[at_a.y] * b0;
+        r2 += a[at_a.z] * b0;
+        r3 += a[at_a.w] * b0;
+        at_a += step_a;
+        at_b += step_b;
+    }
+    let out = off(2u) + z * p.m * p.n;
+    store_row(out, row, col, r0);
+    store_row(out, row + 1u, col, r1);
+    store_row(out, row + 2u, col, r2);
+    store_row(out, row + 3u, col, r3);
+}
+
+// Four results of one row, as far as they exist.
+fn store_row(out: u32, row: u32, col: u32, values: vec4<f32>) {
+    if (row >= p.m) { return; }
+    let at = out + row * p.n + col;
+    product[at] = values.x;
+    if (col + 1u < p.n) { product[at + 1u] = values.y; }
+    if (col + 2u < p.n) { product[at + 2u] = values.z; }
+    if (col + 3u < p.n) { product[at + 3u] = values.w; }
+}
+
+// Rows of a tile: each of the WG / 16 rows of invocations makes four.
+const TILE_ROWS: u32 = WG / 4u;
+const TILE_COLS: u32 = 64u;
+const DEPTH: u32 = 16u;
+var<workgroup> part_a: array<f32, DEPTH * TILE_ROWS>;
+var<workgroup> part_b: array<f32, DEPTH * TILE_COLS>;
+
+@compute @workgroup_size(WG)
+fn matmul_tile(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let g = group_index(wid);
+    if (g >= launch.count) { return; }
+    let across = (p.n + TILE_COLS - 1u) / TILE_COLS;
+    let down = (p.m + TILE_ROWS - 1u) / TILE_ROWS;
+    let first_col = (g % across) * TILE_COLS;
+    let first_row = ((g / across) % down) * TILE_ROWS;
+    let z = g / (across * down);
+    let start_a = off(0u) + batch_start(z, p.a_batch);
+    let start_b = off(1u) + batch_start(z, p.b_batch);
+    let my_col = (lid % 16u) * 4u;
+    let my_row = (lid / 16u) * 4u;
+    var r0 = vec4<f32>();
+    var r1 = vec4<f32>();
+    var r2 = vec4<f32>();
+    var r3 = vec4<f32>();
+    for (var base = 0u; base < p.k; base += DEPTH) {
+        // Neighbouring invocations fetch neighbouring elements, whichever way the operand runs.
+        let a_down = p.a_row == 1;
+        for (var e = lid; e < DEPTH * TILE_ROWS; e += WG) {
+            let k = select(e % DEPTH, e / TILE_ROWS, a_down);
+            let r = select(e / DEPTH, e % TILE_ROWS, a_down);
+            var value = 0.0;
+            if (base + k < p.k && first_row + r < p.m) {
+                value = a[start_a + (first_row + r) * u32(p.a_row) + (base + k) * u32(p.a_col)];
+            }
+            part_a[k * TILE_ROWS + r] = value;
+        }
+        let b_down = p.b_row == 1;
+        for (var e = lid; e < DEPTH * TILE_COLS; e += WG) {
+            let k = select(e / TILE_COLS, e % DEPTH, b_down);
+            let c = select(e % TILE_COLS, e / DEPTH, b_down);
+            var value = 0.0;
+            if (base + k < p.k && first_col + c < p.n) {
+                value = b[start_b + (base + k) * u32(p.b_row) + (first_col + c) * u32(p.b_col)];
+            }
+            part_b[k * TILE_COLS + c] = value;
+        }
+        workgroupBarrier();
+        for (var k = 0u; k < DEPTH; k += 1u) {
+            let at = k * TILE_COLS + my_col;
+            let row_b = vec4<f32>(part_b[at], part_b[at + 1u], part_b[at + 2u], part_b[at + 3u]);
+            let at_a = k * TILE_ROWS + my_row;
+            r0 += part_a[at_a] * row_b;
+            r1 += part_a[at_a + 1u] * row_b;
+            r2 += part_a[at_a + 2u] * row_b;
+            r3 += part_a[at_a + 3u] * row_b;
+        }
+        workgroupBarrier();
+    }
+    let out = off(2u) + z * p.m * p.n;
+    let row = first_row + my_row;
+    let col = first_col + my_col;
+    if (col >= p.n) { return; }
+    store_row(out, row, col, r0);
+    store_row(out, row + 1u, col, r1);
+    store_row(out, row + 2u, col, r2);
+    store_row(out, row + 3u, col, r3);
+}
