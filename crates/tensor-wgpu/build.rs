@@ -15,7 +15,11 @@ fn main() -> io::Result<()> {
     let mut list = String::from("&[\n");
     for stem in stems {
         let path = folder.join(format!("{stem}.wgsl"));
-        let _ = writeln!(list, "    ({stem:?}, include_str!({:?})),", path.display().to_string());
+        let _ = writeln!(
+            list,
+            "    ({stem:?}, include_str!({:?})),",
+            path.display().to_string()
+        );
     }
     list.push(']');
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;

@@ -43,14 +43,29 @@ pub(crate) async fn all() -> Vec<wgpu::Adapter> {
 /// The adapters of this machine or browser, in the order in which `wgpu:0`, `wgpu:1` name them.
 pub async fn adapters() -> Vec<AdapterFacts> {
     let found = all().await;
-    found.iter().enumerate().map(|(i, a)| AdapterFacts { id: DeviceId::wgpu(i), facts: facts(a) }).collect()
+    found
+        .iter()
+        .enumerate()
+        .map(|(i, a)| AdapterFacts {
+            id: DeviceId::wgpu(i),
+            facts: facts(a),
+        })
+        .collect()
 }
 
 /// Whether a name belongs to a processor that plays a GPU.
 fn plays_a_gpu(info: &wgpu::AdapterInfo) -> bool {
     let name = format!("{} {} {}", info.name, info.driver, info.driver_info).to_lowercase();
     info.device_type == wgpu::DeviceType::Cpu
-        || ["llvmpipe", "lavapipe", "swiftshader", "microsoft basic render", "warp"].iter().any(|s| name.contains(s))
+        || [
+            "llvmpipe",
+            "lavapipe",
+            "swiftshader",
+            "microsoft basic render",
+            "warp",
+        ]
+        .iter()
+        .any(|s| name.contains(s))
 }
 
 fn vendor(number: u32) -> String {
@@ -79,9 +94,15 @@ pub(crate) fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
         _ => "other",
     };
     DeviceFacts {
-        name: if info.name.is_empty() { "WebGPU adapter".into() } else { info.name.clone() },
+        name: if info.name.is_empty() {
+            "WebGPU adapter".into()
+        } else {
+            info.name.clone()
+        },
         vendor: vendor(info.vendor),
-        driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+        driver: format!("{} {}", info.driver, info.driver_info)
+            .trim()
+            .to_owned(),
         interface: interface.into(),
         software: plays_a_gpu(&info),
         threads: 0,
@@ -94,11 +115,26 @@ pub(crate) fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
 pub(crate) fn limits(l: &wgpu::Limits) -> BTreeMap<String, u64> {
     [
         ("max_buffer_size", l.max_buffer_size),
-        ("max_storage_buffer_binding_size", l.max_storage_buffer_binding_size),
-        ("max_storage_buffers_per_shader_stage", l.max_storage_buffers_per_shader_stage.into()),
-        ("max_compute_invocations_per_workgroup", l.max_compute_invocations_per_workgroup.into()),
-        ("max_compute_workgroup_storage_size", l.max_compute_workgroup_storage_size.into()),
-        ("max_compute_workgroups_per_dimension", l.max_compute_workgroups_per_dimension.into()),
+        (
+            "max_storage_buffer_binding_size",
+            l.max_storage_buffer_binding_size,
+        ),
+        (
+            "max_storage_buffers_per_shader_stage",
+            l.max_storage_buffers_per_shader_stage.into(),
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            l.max_compute_invocations_per_workgroup.into(),
+        ),
+        (
+            "max_compute_workgroup_storage_size",
+            l.max_compute_workgroup_storage_size.into(),
+        ),
+        (
+            "max_compute_workgroups_per_dimension",
+            l.max_compute_workgroups_per_dimension.into(),
+        ),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))
@@ -128,20 +164,41 @@ pub(crate) fn missing(id: DeviceId, found: usize) -> Error {
         };
     }
     let (reason, remedy) = why_none();
-    Error::DeviceMissing { device: id, reason, remedy }
+    Error::DeviceMissing {
+        device: id,
+        reason,
+        remedy,
+    }
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 fn why_none() -> (String, String) {
     let none = "no Vulkan, Metal or DirectX 12 adapter was found";
     if !cfg!(target_os = "linux") {
-        return (none.into(), "install the graphics driver from the maker of the GPU, or use the CPU".into());
+        return (
+            none.into(),
+            "install the graphics driver from the maker of the GPU, or use the CPU".into(),
+        );
     }
-    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
-    let drivers = folders.iter().filter_map(|f| std::fs::read_dir(f).ok()).flatten().count();
-    let loader = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"]
+    let folders = [
+        "/usr/share/vulkan/icd.d",
+        "/etc/vulkan/icd.d",
+        "/usr/local/share/vulkan/icd.d",
+    ];
+    let drivers = folders
         .iter()
-        .any(|f| std::path::Path::new(f).join("libvulkan.so.1").exists());
+        .filter_map(|f| std::fs::read_dir(f).ok())
+        .flatten()
+        .count();
+    let loader = [
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib64",
+        "/usr/lib",
+        "/usr/local/lib",
+    ]
+    .iter()
+    .any(|f| std::path::Path::new(f).join("libvulkan.so.1").exists());
     match (loader, drivers) {
         (false, _) => (
             format!("{none}: the Vulkan loader (libvulkan.so.1) is not installed"),

@@ -44,7 +44,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(device: &wgpu::Device, queue: &wgpu::Queue, layout: &wgpu::BindGroupLayout) -> Batch {
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        layout: &wgpu::BindGroupLayout,
+    ) -> Batch {
         let uniform_buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("launch parameters"),
             size: CAPACITY as u64 + PARAMS_BYTES,
@@ -92,7 +96,9 @@ impl Batch {
     ) {
         let need = ALIGN + params.len().max(1).next_multiple_of(ALIGN);
         // A driver that sees no end of a submission for seconds resets the device.
-        if self.uniforms.len() + need > CAPACITY || (self.cost_ms > 0.0 && self.cost_ms + cost_ms > 300.0) {
+        if self.uniforms.len() + need > CAPACITY
+            || (self.cost_ms > 0.0 && self.cost_ms + cost_ms > 300.0)
+        {
             self.submit();
         }
         let operands = self.group(layout, ranges);
@@ -121,7 +127,10 @@ impl Batch {
     }
 
     fn group(&mut self, layout: &wgpu::BindGroupLayout, ranges: &[Range]) -> wgpu::BindGroup {
-        let key: GroupKey = ranges.iter().map(|r| (r.segment.id, r.start, r.end)).collect();
+        let key: GroupKey = ranges
+            .iter()
+            .map(|r| (r.segment.id, r.start, r.end))
+            .collect();
         if let Some(group) = self.groups.get(&key) {
             return group.clone();
         }
@@ -151,7 +160,9 @@ impl Batch {
 
     /// Whether a launch that waits may read or write these bytes.
     pub(crate) fn touches(&self, segment: u64, start: usize, end: usize) -> bool {
-        self.touched.iter().any(|&(s, low, high)| s == segment && low < end && start < high)
+        self.touched
+            .iter()
+            .any(|&(s, low, high)| s == segment && low < end && start < high)
     }
 
     /// Forget the bindings of segments that leave.
@@ -170,9 +181,14 @@ impl Batch {
 
     /// Encode what waits, for the caller to add to and submit.
     pub(crate) fn encode(&mut self) -> wgpu::CommandEncoder {
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
+        let mut encoder = self
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                label: Some("batch"),
+            });
         if !self.dispatches.is_empty() {
-            self.queue.write_buffer(&self.uniform_buffer, 0, &self.uniforms);
+            self.queue
+                .write_buffer(&self.uniform_buffer, 0, &self.uniforms);
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             for d in &self.dispatches {
                 pass.set_pipeline(&d.pipeline.pipeline);

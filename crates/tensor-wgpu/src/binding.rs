@@ -69,7 +69,12 @@ pub(crate) fn bind(
         block.check(trouble, name, low * size, (high - low) * size)?;
         let start = (block.offset + low * size) / ALIGN * ALIGN;
         let end = (block.offset + high * size).next_multiple_of(4);
-        places.push(Place { segment: block.segment.clone(), start, end, dtype: b.dtype });
+        places.push(Place {
+            segment: block.segment.clone(),
+            start,
+            end,
+            dtype: b.dtype,
+        });
         starts.push(Some((block.offset + b.offset * size) as i64));
     }
 
@@ -81,7 +86,8 @@ pub(crate) fn bind(
             for j in 0..i {
                 let (gi, gj) = (group[i], group[j]);
                 let (a, b) = (&places[gi], &places[gj]);
-                if gi == gj || a.segment.id != b.segment.id || a.start >= b.end || b.start >= a.end {
+                if gi == gj || a.segment.id != b.segment.id || a.start >= b.end || b.start >= a.end
+                {
                     continue;
                 }
                 if a.dtype != b.dtype {
@@ -128,7 +134,11 @@ pub(crate) fn bind(
         at += 1;
         let place = &places[g];
         let b = *number[g].get_or_insert_with(|| {
-            ranges.push(Range { segment: place.segment.clone(), start: place.start, end: place.end });
+            ranges.push(Range {
+                segment: place.segment.clone(),
+                start: place.start,
+                end: place.end,
+            });
             (ranges.len() - 1) as u8
         });
         bindings.push(b);
@@ -136,7 +146,11 @@ pub(crate) fn bind(
         // element is one of them.
         offsets.push(((start - place.start as i64) / operand.binding.dtype.size() as i64) as u32);
     }
-    Ok(Bound { ranges, bindings, offsets })
+    Ok(Bound {
+        ranges,
+        bindings,
+        offsets,
+    })
 }
 
 /// Refuse a launch that reads or writes what another of its operands writes.
@@ -149,7 +163,8 @@ fn check_overlap(
     for (i, a) in operands.iter().enumerate().filter(|(_, a)| a.writes) {
         for (j, b) in operands.iter().enumerate() {
             let (x, y) = (a.binding, b.binding);
-            let apart = x.buffer.block != y.buffer.block || x.span.0 >= y.span.1 || y.span.0 >= x.span.1;
+            let apart =
+                x.buffer.block != y.buffer.block || x.span.0 >= y.span.1 || y.span.0 >= x.span.1;
             if i == j || apart {
                 continue;
             }
@@ -163,7 +178,9 @@ fn check_overlap(
             }
             return Err(trouble.failure(
                 name,
-                format!("operand {j} overlaps operand {i}, which is written: clone one of them first"),
+                format!(
+                    "operand {j} overlaps operand {i}, which is written: clone one of them first"
+                ),
             ));
         }
     }

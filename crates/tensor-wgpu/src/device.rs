@@ -76,7 +76,15 @@ pub(crate) struct Opened {
 
 impl WgpuDevice {
     pub(crate) fn new(opened: Opened) -> WgpuDevice {
-        let Opened { id, facts, device, queue, limits, memory_limit, largest_buffer } = opened;
+        let Opened {
+            id,
+            facts,
+            device,
+            queue,
+            limits,
+            memory_limit,
+            largest_buffer,
+        } = opened;
         let trouble = Trouble::watch(id, &device);
         let pipelines = Pipelines::new(device.clone(), id);
         let batch = Batch::new(&device, &queue, pipelines.uniform_layout());
@@ -86,18 +94,34 @@ impl WgpuDevice {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let config = PoolConfig { limit: memory_limit, max_block: Some(largest_buffer) };
+        let config = PoolConfig {
+            limit: memory_limit,
+            max_block: Some(largest_buffer),
+        };
         let state = State {
             pool: Pool::new(Segments::new(device.clone()), config),
             batch,
             pipelines,
             faults: Faults::new(&device),
-            spare: Range { segment: Arc::new(Segment { id: 0, buffer: spare }), start: 0, end: 4096 },
+            spare: Range {
+                segment: Arc::new(Segment {
+                    id: 0,
+                    buffer: spare,
+                }),
+                start: 0,
+                end: 4096,
+            },
             // Until measured: a slow device, so that the first launches are cut rather too small.
             rates: if facts.software {
-                Rates { flops_per_ms: 1e6, bytes_per_ms: 1e6 }
+                Rates {
+                    flops_per_ms: 1e6,
+                    bytes_per_ms: 1e6,
+                }
             } else {
-                Rates { flops_per_ms: 5e7, bytes_per_ms: 1e7 }
+                Rates {
+                    flops_per_ms: 5e7,
+                    bytes_per_ms: 1e7,
+                }
             },
             matmul: "register",
         };
@@ -121,7 +145,11 @@ impl WgpuDevice {
 
     /// What compiling a kernel needs.
     pub(crate) fn context(&self, stats: MemoryStats) -> Context<'_> {
-        Context { trace: &self.trace, trouble: &self.trouble, stats }
+        Context {
+            trace: &self.trace,
+            trouble: &self.trouble,
+            stats,
+        }
     }
 
     pub(crate) fn check(&self, operation: &str, state: &State) -> Result<()> {
@@ -129,12 +157,28 @@ impl WgpuDevice {
     }
 
     /// A block of memory, for a tensor or for the device's own use.
-    pub(crate) fn alloc_in(&self, state: &mut State, bytes: usize, label: &'static str) -> Result<Buffer> {
-        let block = state.pool.alloc(bytes, label).map_err(|detail| out_of_memory(self.id, detail));
+    pub(crate) fn alloc_in(
+        &self,
+        state: &mut State,
+        bytes: usize,
+        label: &'static str,
+    ) -> Result<Buffer> {
+        let block = state
+            .pool
+            .alloc(bytes, label)
+            .map_err(|detail| out_of_memory(self.id, detail));
         self.retire(state);
         let block = block?;
-        let raw = Block { segment: block.segment, offset: block.offset, bytes: block.bytes };
-        Ok(Buffer { raw: Arc::new(raw), bytes, block: block.id })
+        let raw = Block {
+            segment: block.segment,
+            offset: block.offset,
+            bytes: block.bytes,
+        };
+        Ok(Buffer {
+            raw: Arc::new(raw),
+            bytes,
+            block: block.id,
+        })
     }
 
     /// Destroy segments that have left the pool, after the work that may still use them.
@@ -152,16 +196,32 @@ impl WgpuDevice {
     }
 
     /// Note an event that began at `start_ns`.
-    pub(crate) fn record(&self, kind: EventKind, name: &str, bytes: usize, start_ns: u64, timing: Timing) {
+    pub(crate) fn record(
+        &self,
+        kind: EventKind,
+        name: &str,
+        bytes: usize,
+        start_ns: u64,
+        timing: Timing,
+    ) {
         let duration_ns = self.trace.now_ns().saturating_sub(start_ns);
         let record = Record::new(kind, name, &self.name, timing);
-        self.trace.record(Record { bytes: bytes as u64, start_ns, duration_ns, ..record });
+        self.trace.record(Record {
+            bytes: bytes as u64,
+            start_ns,
+            duration_ns,
+            ..record
+        });
     }
 
     /// Copy bytes to a place that is aligned, or may be padded to be.
     fn write(&self, state: &mut State, block: &Block, offset: usize, src: &[u8]) {
         let start = block.offset + offset;
-        if state.batch.touches(block.segment.id, start, start + src.len().next_multiple_of(4)) {
+        if state.batch.touches(
+            block.segment.id,
+            start,
+            start + src.len().next_multiple_of(4),
+        ) {
             state.batch.submit();
         }
         // Large copies in pieces, each handed on at once, so that the copies made on the way are few.
@@ -170,12 +230,14 @@ impl WgpuDevice {
             let at = (start + i * PIECE) as u64;
             let whole = piece.len() / 4 * 4;
             if whole > 0 {
-                self.queue.write_buffer(&block.segment.buffer, at, &piece[..whole]);
+                self.queue
+                    .write_buffer(&block.segment.buffer, at, &piece[..whole]);
             }
             if whole < piece.len() {
                 let mut rest = [0u8; 4];
                 rest[..piece.len() - whole].copy_from_slice(&piece[whole..]);
-                self.queue.write_buffer(&block.segment.buffer, at + whole as u64, &rest);
+                self.queue
+                    .write_buffer(&block.segment.buffer, at + whole as u64, &rest);
             }
             if piece.len() == PIECE {
                 self.queue.submit([]);
@@ -197,7 +259,10 @@ impl Backend for WgpuDevice {
     }
 
     fn facts(&self) -> DeviceFacts {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.facts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn supports(&self, dtype: DType) -> bool {
@@ -230,11 +295,22 @@ impl Backend for WgpuDevice {
         } else {
             self.write_bytes(&mut state, dst, offset, src)?;
         }
-        self.record(EventKind::Upload, "upload", src.len(), start_ns, Timing::Enqueue);
+        self.record(
+            EventKind::Upload,
+            "upload",
+            src.len(),
+            start_ns,
+            Timing::Enqueue,
+        );
         Ok(())
     }
 
-    fn download<'a>(&'a self, src: &'a Buffer, offset: usize, bytes: usize) -> LocalFuture<'a, Result<Vec<u8>>> {
+    fn download<'a>(
+        &'a self,
+        src: &'a Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> LocalFuture<'a, Result<Vec<u8>>> {
         Box::pin(self.read(src, offset, bytes))
     }
 
@@ -268,7 +344,13 @@ impl Backend for WgpuDevice {
 
 impl WgpuDevice {
     /// Copy bytes to where words are shared with neighbours: through a temporary and a kernel that writes bytes.
-    fn write_bytes(&self, state: &mut State, dst: &Buffer, offset: usize, src: &[u8]) -> Result<()> {
+    fn write_bytes(
+        &self,
+        state: &mut State,
+        dst: &Buffer,
+        offset: usize,
+        src: &[u8],
+    ) -> Result<()> {
         let temporary = self.alloc_in(state, src.len(), "upload")?;
         let result = Block::of(&temporary, &self.trouble).and_then(|block| {
             self.write(state, block, 0, src);
@@ -323,5 +405,10 @@ impl Batching for WgpuDevice {
 
 /// The typed error for a binding beyond the device's limit.
 pub(crate) fn too_large(device: DeviceId, op: &str, bytes: usize, limit: usize) -> Error {
-    Error::BindingTooLarge { device, op: op.to_owned(), bytes, limit }
+    Error::BindingTooLarge {
+        device,
+        op: op.to_owned(),
+        bytes,
+        limit,
+    }
 }

@@ -44,15 +44,37 @@ pub(crate) struct Dispatch<'a> {
 impl WgpuDevice {
     pub(crate) fn launch_in(&self, state: &mut State, launch: &Launch<'_>) -> Result<()> {
         match &launch.work {
-            Work::Map { map, shape, scalars } => {
-                self.map_kernel(state, map, shape, scalars, launch.bindings, (launch.bytes, launch.flops))
-            }
-            Work::Reduce { reduce, shape, kept, scalars } => {
-                self.reduction(state, reduce, (shape, *kept), scalars, launch.bindings, (launch.bytes, launch.flops))
-            }
-            Work::Kernel { kernel, params, grid, check } => {
-                self.hand_written(state, kernel, params, (*grid, *check), launch)
-            }
+            Work::Map {
+                map,
+                shape,
+                scalars,
+            } => self.map_kernel(
+                state,
+                map,
+                shape,
+                scalars,
+                launch.bindings,
+                (launch.bytes, launch.flops),
+            ),
+            Work::Reduce {
+                reduce,
+                shape,
+                kept,
+                scalars,
+            } => self.reduction(
+                state,
+                reduce,
+                (shape, *kept),
+                scalars,
+                launch.bindings,
+                (launch.bytes, launch.flops),
+            ),
+            Work::Kernel {
+                kernel,
+                params,
+                grid,
+                check,
+            } => self.hand_written(state, kernel, params, (*grid, *check), launch),
         }
     }
 
@@ -70,11 +92,14 @@ impl WgpuDevice {
             return Ok(());
         }
         let line = shape.len() <= 1
-            && bindings.iter().enumerate().all(|(k, b)| match b.strides.first() {
-                None | Some(1) => true,
-                Some(0) => !map.writes(k),
-                Some(_) => false,
-            });
+            && bindings
+                .iter()
+                .enumerate()
+                .all(|(k, b)| match b.strides.first() {
+                    None | Some(1) => true,
+                    Some(0) => !map.writes(k),
+                    Some(_) => false,
+                });
         if line {
             let largest = bindings.iter().map(|b| b.dtype.size()).max().unwrap_or(1);
             // In pieces that fit a binding; a multiple of 4096 elements keeps their starts aligned.
@@ -82,31 +107,59 @@ impl WgpuDevice {
             if n > piece && piece > 0 {
                 for first in (0..n).step_by(piece) {
                     let length = piece.min(n - first);
-                    let part: Vec<Binding<'_>> = bindings.iter().map(|b| narrowed(b, first, length)).collect();
+                    let part: Vec<Binding<'_>> = bindings
+                        .iter()
+                        .map(|b| narrowed(b, first, length))
+                        .collect();
                     let share = |x: u64| (x as f64 * length as f64 / n as f64) as u64;
-                    self.map_kernel(state, map, &[length], scalars, &part, (share(bytes), share(flops)))?;
+                    self.map_kernel(
+                        state,
+                        map,
+                        &[length],
+                        scalars,
+                        &part,
+                        (share(bytes), share(flops)),
+                    )?;
                 }
                 return Ok(());
             }
         }
-        let operands: Vec<Operand<'_, '_>> =
-            bindings.iter().enumerate().map(|(k, binding)| Operand { binding, writes: map.writes(k) }).collect();
+        let operands: Vec<Operand<'_, '_>> = bindings
+            .iter()
+            .enumerate()
+            .map(|(k, binding)| Operand {
+                binding,
+                writes: map.writes(k),
+            })
+            .collect();
         let bound = self.bound(state, &operands, true, map.name)?;
         // The contiguous variant makes whole words, so what it writes must begin with one.
-        let whole_words = (0..bindings.len())
-            .all(|k| !map.writes(k) || (bound.offsets[k] as usize).is_multiple_of(lanes(map.operands[k])));
+        let whole_words = (0..bindings.len()).all(|k| {
+            !map.writes(k) || (bound.offsets[k] as usize).is_multiple_of(lanes(map.operands[k]))
+        });
         let strided = !(line && whole_words);
-        let variant = MapVariant { strided, bindings: bound.bindings.clone(), group: self.limits.group };
+        let variant = MapVariant {
+            strided,
+            bindings: bound.bindings.clone(),
+            group: self.limits.group,
+        };
         let context = self.context(state.pool.stats());
         let pipeline = state.pipelines.map(map, variant, &context)?;
         let block = if strided {
             let strides: Vec<&[isize]> = bindings.iter().map(|b| b.strides).collect();
             params::strided(shape, &strides, &pipeline.scalars, scalars)
         } else {
-            let single: Vec<bool> = bindings.iter().map(|b| b.strides.first() == Some(&0)).collect();
+            let single: Vec<bool> = bindings
+                .iter()
+                .map(|b| b.strides.first() == Some(&0))
+                .collect();
             params::contiguous(n, &pipeline.scalars, scalars, &single)
         };
-        let invocations = if strided { n } else { n.div_ceil(elements_per_invocation(map)) };
+        let invocations = if strided {
+            n
+        } else {
+            n.div_ceil(elements_per_invocation(map))
+        };
         self.dispatch(
             state,
             &pipeline,
@@ -134,17 +187,25 @@ impl WgpuDevice {
             .bindings
             .iter()
             .zip(kernel.operands)
-            .map(|(binding, slot)| Operand { binding, writes: slot.writes() })
+            .map(|(binding, slot)| Operand {
+                binding,
+                writes: slot.writes(),
+            })
             .collect();
         let bound = self.bound(state, &operands, false, kernel.name)?;
         let (choice, size) = match grid {
-            _ if kernel.stem == "matmul" => crate::matmul::plan(block, state.matmul, self.limits.group),
+            _ if kernel.stem == "matmul" => {
+                crate::matmul::plan(block, state.matmul, self.limits.group)
+            }
             Grid::Invocations(n) => ("", Size::Invocations(n)),
             Grid::Groups([n, 1, 1]) => ("", Size::Groups(n as usize)),
             Grid::Groups(groups) => ("", Size::Exact(groups)),
         };
         let context = self.context(state.pool.stats());
-        let pipeline = state.pipelines.kernel(kernel, &bound.bindings, choice, self.limits.group, &context)?;
+        let pipeline =
+            state
+                .pipelines
+                .kernel(kernel, &bound.bindings, choice, self.limits.group, &context)?;
         self.dispatch(
             state,
             &pipeline,
@@ -171,24 +232,38 @@ impl WgpuDevice {
         let bound = bind(operands, elementwise, &state.spare, name, &self.trouble)?;
         for range in &bound.ranges {
             if range.end - range.start > self.limits.binding {
-                return Err(too_large(self.id, name, range.end - range.start, self.limits.binding));
+                return Err(too_large(
+                    self.id,
+                    name,
+                    range.end - range.start,
+                    self.limits.binding,
+                ));
             }
         }
         if bound.ranges.len() > self.limits.storages {
             return Err(self.trouble.failure(
                 name,
-                format!("{} operands, where the device binds {}", bound.ranges.len(), self.limits.storages),
+                format!(
+                    "{} operands, where the device binds {}",
+                    bound.ranges.len(),
+                    self.limits.storages
+                ),
             ));
         }
         Ok(bound)
     }
 
     /// Put a kernel into the batch, in pieces if it would keep the device busy for too long.
-    pub(crate) fn dispatch(&self, state: &mut State, pipeline: &Arc<Pipeline>, work: &Dispatch<'_>) -> Result<()> {
+    pub(crate) fn dispatch(
+        &self,
+        state: &mut State,
+        pipeline: &Arc<Pipeline>,
+        work: &Dispatch<'_>,
+    ) -> Result<()> {
         let start_ns = self.trace.now_ns();
         let group = pipeline.group as usize;
-        let cost_ms =
-            (work.bytes as f64 / state.rates.bytes_per_ms).max(work.flops as f64 / state.rates.flops_per_ms);
+        let cost_ms = (work.bytes as f64 / state.rates.bytes_per_ms)
+            .max(work.flops as f64 / state.rates.flops_per_ms);
         let (items, in_group) = match work.size {
             Size::Invocations(n) => (n, group),
             Size::Groups(n) => (n, 1),
@@ -198,9 +273,13 @@ impl WgpuDevice {
             return Ok(());
         }
         if u32::try_from(items).is_err() {
-            return Err(self.trouble.failure(work.name, format!("{items} invocations do not fit in 32 bits")));
+            return Err(self.trouble.failure(
+                work.name,
+                format!("{items} invocations do not fit in 32 bits"),
+            ));
         }
-        let pieces = ((cost_ms / LONGEST_MS).ceil().max(1.0) as usize).min(items.div_ceil(in_group));
+        let pieces =
+            ((cost_ms / LONGEST_MS).ceil().max(1.0) as usize).min(items.div_ceil(in_group));
         let piece = items.div_ceil(pieces).next_multiple_of(in_group);
         let check = work.check.map_or(0, |c| state.faults.number(c));
         let mut ranges = work.bound.ranges.clone();
@@ -216,12 +295,27 @@ impl WgpuDevice {
                 _ => fold((end - first).div_ceil(in_group)),
             };
             if grid.iter().any(|&g| g > self.limits.grid) {
-                return Err(self.trouble.failure(work.name, format!("a grid of {grid:?} workgroups is too large")));
+                return Err(self.trouble.failure(
+                    work.name,
+                    format!("a grid of {grid:?} workgroups is too large"),
+                ));
             }
             let header = header(&work.bound.offsets, end as u32, row, check, first as u32);
             let share = (end - first) as f64 / items as f64;
-            state.batch.push(pipeline, &layout, &ranges, bytemuck::bytes_of(&header), work.params, grid, cost_ms * share);
-            total = [total[0].max(grid[0]), total[1] + grid[1], total[2].max(grid[2])];
+            state.batch.push(
+                pipeline,
+                &layout,
+                &ranges,
+                bytemuck::bytes_of(&header),
+                work.params,
+                grid,
+                cost_ms * share,
+            );
+            total = [
+                total[0].max(grid[0]),
+                total[1] + grid[1],
+                total[2].max(grid[2]),
+            ];
         }
         let record = Record::new(EventKind::Launch, work.name, &self.name, Timing::Enqueue);
         self.trace.record(Record {
@@ -247,7 +341,8 @@ impl WgpuDevice {
         bytes: usize,
     ) -> Result<()> {
         static COPY: OnceLock<Arc<Map>> = OnceLock::new();
-        let map = COPY.get_or_init(|| Arc::new(Map::new("copy", &[DType::U8], DType::U8, Expr::arg(0))));
+        let map =
+            COPY.get_or_init(|| Arc::new(Map::new("copy", &[DType::U8], DType::U8, Expr::arg(0))));
         let bind = |buffer, offset| Binding {
             buffer,
             dtype: DType::U8,
@@ -267,7 +362,11 @@ fn narrowed<'a>(b: &Binding<'a>, first: usize, length: usize) -> Binding<'a> {
         return *b;
     }
     let offset = b.offset + first;
-    Binding { offset, span: (offset, offset + length), ..*b }
+    Binding {
+        offset,
+        span: (offset, offset + length),
+        ..*b
+    }
 }
 
 /// A grid of at least this many workgroups, and the length of its rows.
@@ -300,7 +399,16 @@ fn header(offsets: &[u32], count: u32, row: u32, check: u32, first: u32) -> Head
     for (to, from) in offset.iter_mut().zip(offsets) {
         *to = *from;
     }
-    Header { offset, count, row, check, first, inf: f32::INFINITY.to_bits(), nan: 0x7fc0_0000, pad: [0; 2] }
+    Header {
+        offset,
+        count,
+        row,
+        check,
+        first,
+        inf: f32::INFINITY.to_bits(),
+        nan: 0x7fc0_0000,
+        pad: [0; 2],
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,10 @@ pub(crate) fn plan(block: &[u8], tuned: &'static str, group: u32) -> (&'static s
     }
     if tuned == "tile" {
         let rows = group as usize / 4;
-        return ("tile", Size::Groups(batch * m.div_ceil(rows) * n.div_ceil(64)));
+        return (
+            "tile",
+            Size::Groups(batch * m.div_ceil(rows) * n.div_ceil(64)),
+        );
     }
     ("register", Size::Invocations(tiles))
 }

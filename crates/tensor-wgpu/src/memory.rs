@@ -28,19 +28,27 @@ pub(crate) struct Block {
 impl Block {
     /// The block of a buffer that this device made.
     pub(crate) fn of<'b>(buffer: &'b Buffer, trouble: &Trouble) -> Result<&'b Block> {
-        buffer
-            .raw
-            .downcast_ref()
-            .ok_or_else(|| trouble.failure("binding", format!("{buffer:?} belongs to another device")))
+        buffer.raw.downcast_ref().ok_or_else(|| {
+            trouble.failure("binding", format!("{buffer:?} belongs to another device"))
+        })
     }
 
     /// Fail unless the bytes lie inside.
-    pub(crate) fn check(&self, trouble: &Trouble, operation: &str, offset: usize, bytes: usize) -> Result<()> {
+    pub(crate) fn check(
+        &self,
+        trouble: &Trouble,
+        operation: &str,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<()> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(()),
             _ => Err(trouble.failure(
                 operation,
-                format!("{bytes} bytes at {offset} lie outside a buffer of {} bytes", self.bytes),
+                format!(
+                    "{bytes} bytes at {offset} lie outside a buffer of {} bytes",
+                    self.bytes
+                ),
             )),
         }
     }
@@ -55,7 +63,10 @@ pub(crate) struct Segments {
 
 impl Segments {
     pub(crate) fn new(device: wgpu::Device) -> Segments {
-        Segments { device, retired: Vec::new() }
+        Segments {
+            device,
+            retired: Vec::new(),
+        }
     }
 }
 
@@ -71,14 +82,21 @@ impl SegmentSource for Segments {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("segment"),
             size: bytes as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(error) = pollster::block_on(scope.pop()) {
-            return Err(RawAllocError { detail: error.to_string() });
+            return Err(RawAllocError {
+                detail: error.to_string(),
+            });
         }
-        Ok(Arc::new(Segment { id: NEXT.fetch_add(1, Ordering::Relaxed), buffer }))
+        Ok(Arc::new(Segment {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            buffer,
+        }))
     }
 
     fn raw_free(&mut self, segment: Arc<Segment>) {
@@ -87,6 +105,12 @@ impl SegmentSource for Segments {
 }
 
 /// The typed error of an allocation.
-pub(crate) fn out_of_memory(device: tensor::DeviceId, detail: tensor::memory::OutOfMemory) -> Error {
-    Error::OutOfMemory { device, detail: Box::new(detail) }
+pub(crate) fn out_of_memory(
+    device: tensor::DeviceId,
+    detail: tensor::memory::OutOfMemory,
+) -> Error {
+    Error::OutOfMemory {
+        device,
+        detail: Box::new(detail),
+    }
 }

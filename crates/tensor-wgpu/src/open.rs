@@ -49,13 +49,19 @@ pub async fn open_with(index: usize, options: OpenOptions) -> Result<Device> {
         memory_hints: wgpu::MemoryHints::MemoryUsage,
         ..Default::default()
     };
-    let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| Error::DeviceMissing {
-        device: id,
-        reason: format!("{} was found but could not be opened: {error}", facts.name),
-        remedy: "close other programs that use the GPU, or use the CPU".into(),
-    })?;
+    let (device, queue) =
+        adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|error| Error::DeviceMissing {
+                device: id,
+                reason: format!("{} was found but could not be opened: {error}", facts.name),
+                remedy: "close other programs that use the GPU, or use the CPU".into(),
+            })?;
     facts.limits = adapter::limits(&limits);
-    let memory_limit = options.memory_limit.or_else(|| budget(adapter, facts.software));
+    let memory_limit = options
+        .memory_limit
+        .or_else(|| budget(adapter, facts.software));
     if let Some(limit) = memory_limit {
         facts.limits.insert("memory_budget".into(), limit);
     }
@@ -66,7 +72,9 @@ pub async fn open_with(index: usize, options: OpenOptions) -> Result<Device> {
         queue,
         limits: Limits {
             group: group_size(&limits),
-            binding: usize::try_from(limits.max_storage_buffer_binding_size).unwrap_or(usize::MAX) / 512 * 512,
+            binding: usize::try_from(limits.max_storage_buffer_binding_size).unwrap_or(usize::MAX)
+                / 512
+                * 512,
             storages: limits.max_storage_buffers_per_shader_stage as usize,
             grid: limits.max_compute_workgroups_per_dimension,
         },
@@ -85,10 +93,12 @@ fn wanted(adapter: &wgpu::Limits, forced: ForcedLimits) -> wgpu::Limits {
     if !forced.webgpu_defaults {
         limits.max_buffer_size = adapter.max_buffer_size;
         limits.max_storage_buffer_binding_size = adapter.max_storage_buffer_binding_size;
-        limits.max_storage_buffers_per_shader_stage = adapter.max_storage_buffers_per_shader_stage.min(9);
+        limits.max_storage_buffers_per_shader_stage =
+            adapter.max_storage_buffers_per_shader_stage.min(9);
     }
     if let Some(n) = forced.invocations {
-        limits.max_compute_invocations_per_workgroup = limits.max_compute_invocations_per_workgroup.min(n);
+        limits.max_compute_invocations_per_workgroup =
+            limits.max_compute_invocations_per_workgroup.min(n);
         limits.max_compute_workgroup_size_x = limits.max_compute_workgroup_size_x.min(n);
         limits.max_compute_workgroup_size_y = limits.max_compute_workgroup_size_y.min(n);
     }
@@ -103,7 +113,10 @@ fn wanted(adapter: &wgpu::Limits, forced: ForcedLimits) -> wgpu::Limits {
 
 /// Invocations of a workgroup: 256, or the largest power of two that is allowed.
 fn group_size(limits: &wgpu::Limits) -> u32 {
-    let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x).clamp(1, 256);
+    let most = limits
+        .max_compute_invocations_per_workgroup
+        .min(limits.max_compute_workgroup_size_x)
+        .clamp(1, 256);
     1 << most.ilog2()
 }
 
@@ -131,12 +144,17 @@ fn vulkan_heap(adapter: &wgpu::Adapter) -> Option<u64> {
     // SAFETY: the handles are only used to ask for properties, while the adapter is alive.
     let properties = unsafe {
         let hal = adapter.as_hal::<wgpu::hal::api::Vulkan>()?;
-        hal.shared_instance().raw_instance().get_physical_device_memory_properties(hal.raw_physical_device())
+        hal.shared_instance()
+            .raw_instance()
+            .get_physical_device_memory_properties(hal.raw_physical_device())
     };
-    // Flag 1 is DEVICE_LOCAL.
-    let local = |h: &&_| -> bool { heap_flags(h) & 1 == 1 };
     let heaps = properties.memory_heaps_as_slice();
-    heaps.iter().filter(local).map(|h| h.size).max()
+    // Flag 1 is DEVICE_LOCAL.
+    heaps
+        .iter()
+        .filter(|h| h.flags.as_raw() & 1 == 1)
+        .map(|h| h.size)
+        .max()
 }
 
 #[cfg(all(not(target_arch = "wasm32"), target_vendor = "apple"))]

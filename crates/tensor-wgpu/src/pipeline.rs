@@ -50,7 +50,12 @@ pub(crate) struct Pipelines {
     kernels: HashMap<KernelKey, Arc<Pipeline>>,
 }
 
-fn buffer_entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, min: Option<u64>) -> wgpu::BindGroupLayoutEntry {
+fn buffer_entry(
+    binding: u32,
+    ty: wgpu::BufferBindingType,
+    dynamic: bool,
+    min: Option<u64>,
+) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -96,7 +101,9 @@ impl Pipelines {
         let (device, uniform_layout) = (&self.device, &self.uniform_layout);
         self.storage_layouts[storages].get_or_insert_with(|| {
             let storage = wgpu::BufferBindingType::Storage { read_only: false };
-            let entries: Vec<_> = (0..storages as u32).map(|b| buffer_entry(b, storage, false, None)).collect();
+            let entries: Vec<_> = (0..storages as u32)
+                .map(|b| buffer_entry(b, storage, false, None))
+                .collect();
             let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: Some("operands"),
                 entries: &entries,
@@ -125,38 +132,60 @@ impl Pipelines {
         context: &Context<'_>,
     ) -> Result<Arc<Pipeline>> {
         let source = context.trace.intern(&source);
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(source.to_string().into()),
-        });
+        let module = self
+            .device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(name),
+                source: wgpu::ShaderSource::Wgsl(source.to_string().into()),
+            });
         let layout = self.layouts(storages).1.clone();
-        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: Some(&layout),
-            module: &module,
-            entry_point: Some(entry),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                // Workgroup memory is written before it is read, in every kernel.
-                zero_initialize_workgroup_memory: false,
-                ..Default::default()
-            },
-            cache: None,
-        });
+        let pipeline = self
+            .device
+            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(name),
+                layout: Some(&layout),
+                module: &module,
+                entry_point: Some(entry),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    // Workgroup memory is written before it is read, in every kernel.
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: None,
+            });
         // Natively a faulty kernel is known by now; in a browser it surfaces at the next await.
         context.trouble.check(name, || context.stats)?;
-        Ok(Arc::new(Pipeline { pipeline, source, scalars, group }))
+        Ok(Arc::new(Pipeline {
+            pipeline,
+            source,
+            scalars,
+            group,
+        }))
     }
 
     /// An elementwise kernel.
-    pub(crate) fn map(&mut self, map: &Arc<Map>, variant: MapVariant, context: &Context<'_>) -> Result<Arc<Pipeline>> {
+    pub(crate) fn map(
+        &mut self,
+        map: &Arc<Map>,
+        variant: MapVariant,
+        context: &Context<'_>,
+    ) -> Result<Arc<Pipeline>> {
         if let Some(found) = self.maps.get(map).and_then(|v| v.get(&variant)) {
             return Ok(found.clone());
         }
         let printed = print_map(map, &variant).map_err(|u| self.unsupported(map.name, u))?;
-        let storages = variant.bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
+        let storages = variant
+            .bindings
+            .iter()
+            .map(|&b| b as usize + 1)
+            .max()
+            .unwrap_or(0);
         let rest = (printed.scalars, variant.group);
         let pipeline = self.compile(map.name, "main", printed.source, storages, rest, context)?;
-        self.maps.entry(map.clone()).or_default().insert(variant, pipeline.clone());
+        self.maps
+            .entry(map.clone())
+            .or_default()
+            .insert(variant, pipeline.clone());
         Ok(pipeline)
     }
 
@@ -170,11 +199,21 @@ impl Pipelines {
         if let Some(found) = self.reduces.get(reduce).and_then(|v| v.get(&variant)) {
             return Ok(found.clone());
         }
-        let printed = print_reduce(reduce, &variant).map_err(|u| self.unsupported(reduce.name, u))?;
-        let storages = variant.bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
+        let printed =
+            print_reduce(reduce, &variant).map_err(|u| self.unsupported(reduce.name, u))?;
+        let storages = variant
+            .bindings
+            .iter()
+            .map(|&b| b as usize + 1)
+            .max()
+            .unwrap_or(0);
         let rest = (printed.scalars, variant.group);
-        let pipeline = self.compile(reduce.name, "main", printed.source, storages, rest, context)?;
-        self.reduces.entry(reduce.clone()).or_default().insert(variant, pipeline.clone());
+        let pipeline =
+            self.compile(reduce.name, "main", printed.source, storages, rest, context)?;
+        self.reduces
+            .entry(reduce.clone())
+            .or_default()
+            .insert(variant, pipeline.clone());
         Ok(pipeline)
     }
 
@@ -187,21 +226,40 @@ impl Pipelines {
         group: u32,
         context: &Context<'_>,
     ) -> Result<Arc<Pipeline>> {
-        let key = KernelKey { name: kernel.name, bindings: bindings.to_vec(), choice };
+        let key = KernelKey {
+            name: kernel.name,
+            bindings: bindings.to_vec(),
+            choice,
+        };
         if let Some(found) = self.kernels.get(&key) {
             return Ok(found.clone());
         }
-        let missing = || Error::KernelMissing { device: self.id, kernel: kernel.name };
-        let (source, entry) = crate::shader::assemble(kernel, bindings, choice, group).ok_or_else(missing)?;
+        let missing = || Error::KernelMissing {
+            device: self.id,
+            kernel: kernel.name,
+        };
+        let (source, entry) =
+            crate::shader::assemble(kernel, bindings, choice, group).ok_or_else(missing)?;
         let operands = bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
         let storages = operands + usize::from(kernel.checks);
-        let pipeline = self.compile(kernel.name, &entry, source, storages, (Vec::new(), group), context)?;
+        let pipeline = self.compile(
+            kernel.name,
+            &entry,
+            source,
+            storages,
+            (Vec::new(), group),
+            context,
+        )?;
         self.kernels.insert(key, pipeline.clone());
         Ok(pipeline)
     }
 
     fn unsupported(&self, op: &'static str, u: Unsupported) -> Error {
-        Error::UnsupportedDType { op, dtype: u.dtype, device: self.id }
+        Error::UnsupportedDType {
+            op,
+            dtype: u.dtype,
+            device: self.id,
+        }
     }
 }
 

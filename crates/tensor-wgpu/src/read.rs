@@ -4,9 +4,9 @@ use crate::device::WgpuDevice;
 use crate::fault::RECORD_BYTES;
 use crate::memory::Block;
 use crate::signal::Signal;
+use tensor::Result;
 use tensor::device::Buffer;
 use tensor::trace::{EventKind, Timing};
-use tensor::Result;
 
 impl WgpuDevice {
     /// Copy bytes out after everything launched before.
@@ -26,7 +26,13 @@ impl WgpuDevice {
             let checked = std::mem::take(&mut state.faults.armed);
             let staging = self.staging((to - from) as u64 + RECORD_BYTES);
             let mut encoder = state.batch.encode();
-            encoder.copy_buffer_to_buffer(&block.segment.buffer, from as u64, &staging, RECORD_BYTES, (to - from) as u64);
+            encoder.copy_buffer_to_buffer(
+                &block.segment.buffer,
+                from as u64,
+                &staging,
+                RECORD_BYTES,
+                (to - from) as u64,
+            );
             if checked {
                 encoder.copy_buffer_to_buffer(state.faults.buffer(), 0, &staging, 0, RECORD_BYTES);
                 encoder.clear_buffer(state.faults.buffer(), 0, None);
@@ -43,14 +49,22 @@ impl WgpuDevice {
             Ok(view) => {
                 let record = checked.then(|| view[..RECORD_BYTES as usize].to_vec());
                 let first = RECORD_BYTES as usize + lead;
-                record.map_or(Ok(()), |r| state.faults.raise(&r)).map(|()| view[first..first + bytes].to_vec())
+                record
+                    .map_or(Ok(()), |r| state.faults.raise(&r))
+                    .map(|()| view[first..first + bytes].to_vec())
             }
             Err(error) => Err(self.trouble.failure("download", error.to_string())),
         };
         staging.unmap();
         staging.destroy();
         drop(state);
-        self.record(EventKind::Download, "download", bytes, start_ns, Timing::wall());
+        self.record(
+            EventKind::Download,
+            "download",
+            bytes,
+            start_ns,
+            Timing::wall(),
+        );
         result
     }
 
@@ -72,7 +86,8 @@ impl WgpuDevice {
                 state.batch.submit();
                 let done = Signal::new();
                 let finished = done.clone();
-                self.queue.on_submitted_work_done(move || finished.set(Ok(())));
+                self.queue
+                    .on_submitted_work_done(move || finished.set(Ok(())));
                 (Some(done), None)
             }
         };
@@ -110,7 +125,9 @@ impl WgpuDevice {
     async fn map(&self, staging: &wgpu::Buffer) -> Result<()> {
         let mapped = Signal::new();
         let done = mapped.clone();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| done.set(result.map_err(|_| ())));
+        staging.map_async(wgpu::MapMode::Read, .., move |result| {
+            done.set(result.map_err(|_| ()))
+        });
         self.arrive(mapped).await
     }
 
@@ -121,7 +138,9 @@ impl WgpuDevice {
             let mut patience = 3;
             while !signal.is_set() {
                 let device = &self.device;
-                let poll = std::panic::AssertUnwindSafe(|| device.poll(wgpu::PollType::wait_indefinitely()));
+                let poll = std::panic::AssertUnwindSafe(|| {
+                    device.poll(wgpu::PollType::wait_indefinitely())
+                });
                 // wgpu panics when the driver loses the device during the wait; here that is an error like any other.
                 match std::panic::catch_unwind(poll) {
                     Ok(Ok(_)) => patience -= 1,

@@ -23,14 +23,22 @@ struct Plan {
 fn plan(outputs: usize, reduced: usize, inner: bool, software: bool, group: usize) -> Plan {
     // Enough invocations to keep the device busy.
     let busy = if software { 2048 } else { 1 << 16 };
-    let alone = Plan { way: Way::Each, chunks: 1, parts_first: false };
+    let alone = Plan {
+        way: Way::Each,
+        chunks: 1,
+        parts_first: false,
+    };
     if software {
         // A barrier costs more than a second pass.
         if outputs >= busy / 4 || reduced <= 256 {
             return alone;
         }
         let chunks = (busy / outputs).clamp(1, reduced.div_ceil(64));
-        return Plan { way: Way::Each, chunks, parts_first: inner };
+        return Plan {
+            way: Way::Each,
+            chunks,
+            parts_first: inner,
+        };
     }
     if reduced <= 32 || (!inner && outputs >= busy / 4) {
         return alone;
@@ -38,10 +46,18 @@ fn plan(outputs: usize, reduced: usize, inner: bool, software: bool, group: usiz
     if inner {
         // One workgroup an output; several where the outputs alone would leave the device idle.
         let chunks = (busy / (outputs * group)).clamp(1, reduced.div_ceil(16 * group));
-        return Plan { way: Way::Group, chunks, parts_first: true };
+        return Plan {
+            way: Way::Group,
+            chunks,
+            parts_first: true,
+        };
     }
     let chunks = (busy / outputs).clamp(1, reduced.div_ceil(32));
-    Plan { way: Way::Each, chunks, parts_first: false }
+    Plan {
+        way: Way::Each,
+        chunks,
+        parts_first: false,
+    }
 }
 
 impl WgpuDevice {
@@ -65,9 +81,24 @@ impl WgpuDevice {
             dims.push(1);
         }
         let inner = bindings[0].strides.last().is_none_or(|s| s.abs() == 1) || kept == 0;
-        let plan = plan(outputs, reduced, inner, self.software, self.limits.group as usize);
+        let plan = plan(
+            outputs,
+            reduced,
+            inner,
+            self.software,
+            self.limits.group as usize,
+        );
         if plan.chunks == 1 {
-            return self.pass(state, reduce, (&dims, kept), scalars, bindings, plan, false, (bytes, flops));
+            return self.pass(
+                state,
+                reduce,
+                (&dims, kept),
+                scalars,
+                bindings,
+                plan,
+                false,
+                (bytes, flops),
+            );
         }
 
         let acc = reduce.acc.compute();
@@ -76,21 +107,58 @@ impl WgpuDevice {
         let second = Arc::new(second_pass(reduce));
         let result = (|| {
             let mut first = bindings.to_vec();
-            let Some(out) = first.pop() else { return Ok(()) };
-            let whole = Binding { buffer: &parts, dtype: acc, offset: 0, span: (0, count), strides: &[] };
+            let Some(out) = first.pop() else {
+                return Ok(());
+            };
+            let whole = Binding {
+                buffer: &parts,
+                dtype: acc,
+                offset: 0,
+                span: (0, count),
+                strides: &[],
+            };
             first.push(whole);
-            self.pass(state, reduce, (&dims, kept), scalars, &first, plan, true, (bytes, flops))?;
+            self.pass(
+                state,
+                reduce,
+                (&dims, kept),
+                scalars,
+                &first,
+                plan,
+                true,
+                (bytes, flops),
+            )?;
             // The second pass: outputs as they were, then the parts of each, dense.
             let mut dims = dims[..kept].to_vec();
             let mut strides = tensor::layout::contiguous_strides(&dims);
             strides.iter_mut().for_each(|s| *s *= plan.chunks as isize);
             dims.push(plan.chunks);
             strides.push(1);
-            let source = Binding { strides: &strides, ..whole };
-            let way = if self.software || plan.chunks <= 32 { Way::Each } else { Way::Group };
-            let last = Plan { way, chunks: 1, parts_first: false };
+            let source = Binding {
+                strides: &strides,
+                ..whole
+            };
+            let way = if self.software || plan.chunks <= 32 {
+                Way::Each
+            } else {
+                Way::Group
+            };
+            let last = Plan {
+                way,
+                chunks: 1,
+                parts_first: false,
+            };
             let bytes = (count * acc.size()) as u64;
-            self.pass(state, &second, (&dims, kept), scalars, &[source, out], last, false, (bytes, count as u64))
+            self.pass(
+                state,
+                &second,
+                (&dims, kept),
+                scalars,
+                &[source, out],
+                last,
+                false,
+                (bytes, count as u64),
+            )
         })();
         state.pool.free(parts.block);
         result
@@ -109,8 +177,14 @@ impl WgpuDevice {
         (bytes, flops): (u64, u64),
     ) -> Result<()> {
         let last = bindings.len() - 1;
-        let operands: Vec<Operand<'_, '_>> =
-            bindings.iter().enumerate().map(|(k, binding)| Operand { binding, writes: k == last }).collect();
+        let operands: Vec<Operand<'_, '_>> = bindings
+            .iter()
+            .enumerate()
+            .map(|(k, binding)| Operand {
+                binding,
+                writes: k == last,
+            })
+            .collect();
         let bound = self.bound(state, &operands, false, reduce.name)?;
         let variant = ReduceVariant {
             way: plan.way,
@@ -121,7 +195,15 @@ impl WgpuDevice {
         let context = self.context(state.pool.stats());
         let pipeline = state.pipelines.reduce(reduce, variant, &context)?;
         let strides: Vec<&[isize]> = bindings.iter().map(|b| b.strides).collect();
-        let block = params::reduction(dims, kept, plan.chunks, plan.parts_first, &strides, &pipeline.scalars, scalars);
+        let block = params::reduction(
+            dims,
+            kept,
+            plan.chunks,
+            plan.parts_first,
+            &strides,
+            &pipeline.scalars,
+            scalars,
+        );
         let parts = dims[..kept].iter().product::<usize>() * plan.chunks;
         let size = match plan.way {
             Way::Each => Size::Invocations(parts),

@@ -9,9 +9,18 @@ pub(crate) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 
 /// The module of `kernel` and its entry point, or `None` where there is no such file or entry point. `bindings` tells
 /// which binding each operand lies in; `choice`, if not empty, names another entry point of the same kernel.
-pub fn assemble(kernel: &Kernel, bindings: &[u8], choice: &str, group: u32) -> Option<(String, String)> {
+pub fn assemble(
+    kernel: &Kernel,
+    bindings: &[u8],
+    choice: &str,
+    group: u32,
+) -> Option<(String, String)> {
     let (_, text) = FILES.iter().find(|(stem, _)| *stem == kernel.stem)?;
-    let entry = if choice.is_empty() { kernel.name.to_owned() } else { format!("{}_{choice}", kernel.name) };
+    let entry = if choice.is_empty() {
+        kernel.name.to_owned()
+    } else {
+        format!("{}_{choice}", kernel.name)
+    };
     if !text.contains(&format!("fn {entry}(")) {
         return None;
     }
@@ -19,7 +28,10 @@ pub fn assemble(kernel: &Kernel, bindings: &[u8], choice: &str, group: u32) -> O
     let body = share_bindings(text, &entry, bindings);
     let mut source = library::header(group);
     if calls_raise(&body) {
-        let _ = writeln!(source, "@group(0) @binding({storages}) var<storage, read_write> fault: array<atomic<u32>, 4>;");
+        let _ = writeln!(
+            source,
+            "@group(0) @binding({storages}) var<storage, read_write> fault: array<atomic<u32>, 4>;"
+        );
     }
     source.push('\n');
     source.push_str(&library::functions_for(&body));
@@ -45,8 +57,18 @@ struct Declaration {
 fn declaration(line: usize, text: &str) -> Option<Declaration> {
     let rest = text.trim_start().strip_prefix("@group(0) @binding(")?;
     let (binding, rest) = rest.split_once(')')?;
-    let name = rest.split_once('>')?.1.trim_start().split(':').next()?.trim();
-    Some(Declaration { line, binding: binding.trim().parse().ok()?, name: name.to_owned() })
+    let name = rest
+        .split_once('>')?
+        .1
+        .trim_start()
+        .split(':')
+        .next()?
+        .trim();
+    Some(Declaration {
+        line,
+        binding: binding.trim().parse().ok()?,
+        name: name.to_owned(),
+    })
 }
 
 /// Let operands share bindings: the first operand of a binding keeps its declaration, under the binding's number; the
@@ -85,7 +107,9 @@ fn share_bindings(text: &str, entry: &str, bindings: &[u8]) -> String {
             continue;
         }
         match renumbered.iter().find(|(l, ..)| *l == line) {
-            Some((_, from, to)) => out.push_str(&t.replace(&format!("@binding({from})"), &format!("@binding({to})"))),
+            Some((_, from, to)) => {
+                out.push_str(&t.replace(&format!("@binding({from})"), &format!("@binding({to})")))
+            }
             None => out.push_str(t),
         }
         out.push('\n');
@@ -107,7 +131,9 @@ fn reachable(text: &str, body: &str) -> Vec<String> {
             }
             words.push(word.to_owned());
             if let Some(start) = text.find(&format!("\nfn {word}(")) {
-                let end = text[start + 1..].find("\n}").map_or(text.len(), |e| start + 1 + e);
+                let end = text[start + 1..]
+                    .find("\n}")
+                    .map_or(text.len(), |e| start + 1 + e);
                 bodies.push(text[start..end].to_owned());
             }
         }
@@ -156,8 +182,14 @@ fn second(i: u32) {
     fn operands_that_share_memory_share_a_binding() {
         let text = share_bindings(TEXT, "main_", &[0, 0, 1]);
         assert!(text.contains("return a[i];"), "{text}");
-        assert!(text.contains("@binding(1) var<storage, read_write> out"), "{text}");
-        assert!(text.contains("@binding(1) var<storage, read_write> other"), "{text}");
+        assert!(
+            text.contains("@binding(1) var<storage, read_write> out"),
+            "{text}"
+        );
+        assert!(
+            text.contains("@binding(1) var<storage, read_write> other"),
+            "{text}"
+        );
         assert!(!text.contains("> b:"), "{text}");
     }
 

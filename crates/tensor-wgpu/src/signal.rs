@@ -21,7 +21,10 @@ impl<T> Clone for Signal<T> {
 
 impl<T> Signal<T> {
     pub(crate) fn new() -> Signal<T> {
-        Signal(Arc::new(Mutex::new(Slot { value: None, waker: None })))
+        Signal(Arc::new(Mutex::new(Slot {
+            value: None,
+            waker: None,
+        })))
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot<T>> {

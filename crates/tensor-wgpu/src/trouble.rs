@@ -27,14 +27,19 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// Listen to a device's errors.
     pub(crate) fn watch(id: DeviceId, device: &wgpu::Device) -> Trouble {
-        let trouble = Trouble { device: id, state: Arc::default() };
+        let trouble = Trouble {
+            device: id,
+            state: Arc::default(),
+        };
         let listener = trouble.clone();
         device.on_uncaptured_error(Arc::new(move |error| listener.note(&error)));
         let listener = trouble.clone();
         device.set_device_lost_callback(move |reason, message| {
             let why = match reason {
                 wgpu::DeviceLostReason::Destroyed => "it was destroyed".to_owned(),
-                wgpu::DeviceLostReason::Unknown if message.is_empty() => "the driver gave no reason".to_owned(),
+                wgpu::DeviceLostReason::Unknown if message.is_empty() => {
+                    "the driver gave no reason".to_owned()
+                }
                 wgpu::DeviceLostReason::Unknown => message,
             };
             listener.lose(&why);
@@ -65,15 +70,20 @@ impl Trouble {
         let failure = {
             let mut state = self.state();
             if let Some(reason) = &state.lost {
-                return Err(Error::DeviceLost { device: self.device, reason: reason.clone() });
+                return Err(Error::DeviceLost {
+                    device: self.device,
+                    reason: reason.clone(),
+                });
             }
             state.failure.take()
         };
         match failure {
             None => Ok(()),
-            Some(Failure::Other(message)) => {
-                Err(Error::DeviceFailure { device: self.device, operation: operation.to_owned(), message })
-            }
+            Some(Failure::Other(message)) => Err(Error::DeviceFailure {
+                device: self.device,
+                operation: operation.to_owned(),
+                message,
+            }),
             Some(Failure::Memory(detail)) => {
                 let stats = stats();
                 let detail = OutOfMemory {
@@ -87,21 +97,34 @@ impl Trouble {
                     label: operation.to_owned().into(),
                     cause: OutOfMemoryCause::Device { detail },
                 };
-                Err(Error::OutOfMemory { device: self.device, detail: Box::new(detail) })
+                Err(Error::OutOfMemory {
+                    device: self.device,
+                    detail: Box::new(detail),
+                })
             }
         }
     }
 
     /// A failure of the engine's own finding.
     pub(crate) fn failure(&self, operation: &str, message: impl Into<String>) -> Error {
-        Error::DeviceFailure { device: self.device, operation: operation.to_owned(), message: message.into() }
+        Error::DeviceFailure {
+            device: self.device,
+            operation: operation.to_owned(),
+            message: message.into(),
+        }
     }
 
     /// The error for a read-back that was refused.
     pub(crate) fn refused(&self, operation: &str) -> Error {
         if let Some(reason) = &self.state().lost {
-            return Error::DeviceLost { device: self.device, reason: reason.clone() };
+            return Error::DeviceLost {
+                device: self.device,
+                reason: reason.clone(),
+            };
         }
-        self.failure(operation, "the device refused to map the memory for reading")
+        self.failure(
+            operation,
+            "the device refused to map the memory for reading",
+        )
     }
 }

@@ -9,13 +9,23 @@ pub fn describe(expr: &Expr, prefix: &str) -> String {
 
 /// Binding strength: 0 anything, 1 comparison, 2 sum, 3 product, 4 prefix.
 fn go(expr: &Expr, prefix: &str, outer: u8) -> String {
-    let wrap = |level: u8, text: String| if level < outer { format!("({text})") } else { text };
+    let wrap = |level: u8, text: String| {
+        if level < outer {
+            format!("({text})")
+        } else {
+            text
+        }
+    };
     match expr {
         Expr::Arg(n) => format!("{prefix}{n}"),
         Expr::Scalar(n, _) => format!("s{n}"),
         Expr::Const(bits, dtype) => {
             let value = f64::from_bits(*bits);
-            if *dtype == crate::DType::F32 { format!("{}", value as f32) } else { format!("{value}") }
+            if *dtype == crate::DType::F32 {
+                format!("{}", value as f32)
+            } else {
+                format!("{value}")
+            }
         }
         Expr::Unary(f, x) => match f {
             Unary::Neg => wrap(4, format!("-{}", go(x, prefix, 5))),
@@ -41,11 +51,20 @@ fn go(expr: &Expr, prefix: &str, outer: u8) -> String {
                 Binary::Min => return format!("min({}, {})", go(a, prefix, 0), go(b, prefix, 0)),
             };
             let left = go(a, prefix, if level == 1 { 2 } else { level });
-            wrap(level, format!("{left} {symbol} {}", go(b, prefix, level + 1)))
+            wrap(
+                level,
+                format!("{left} {symbol} {}", go(b, prefix, level + 1)),
+            )
         }
-        Expr::Select(c, a, b) => {
-            wrap(0, format!("({} ? {} : {})", go(c, prefix, 0), go(a, prefix, 0), go(b, prefix, 0)))
-        }
+        Expr::Select(c, a, b) => wrap(
+            0,
+            format!(
+                "({} ? {} : {})",
+                go(c, prefix, 0),
+                go(a, prefix, 0),
+                go(b, prefix, 0)
+            ),
+        ),
         Expr::Cast(dtype, x) => format!("{}({})", dtype.name(), go(x, prefix, 0)),
     }
 }

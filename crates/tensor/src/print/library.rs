@@ -15,9 +15,16 @@ fn functions() -> &'static [Function] {
         include_str!("../../../../shaders/library.wgsl")
             .split("\n\n")
             .filter_map(|text| {
-                let start = if text.starts_with("fn ") { 0 } else { text.find("\nfn ")? + 1 };
+                let start = if text.starts_with("fn ") {
+                    0
+                } else {
+                    text.find("\nfn ")? + 1
+                };
                 let name = text[start + 3..].split('(').next()?;
-                Some(Function { name, text: text.trim_end() })
+                Some(Function {
+                    name,
+                    text: text.trim_end(),
+                })
             })
             .collect()
     })
@@ -56,7 +63,10 @@ pub fn functions_for(body: &str) -> String {
             }
         }
     }
-    wanted.iter().map(|&i| format!("{}\n\n", functions()[i].text)).collect()
+    wanted
+        .iter()
+        .map(|&i| format!("{}\n\n", functions()[i].text))
+        .collect()
 }
 
 /// Whether `text` calls `name`: the name as a whole word, followed by a parenthesis, and not being defined there.
@@ -64,7 +74,9 @@ fn calls(text: &str, name: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
         let before = &text[..at];
-        !before.ends_with(word) && !before.ends_with("fn ") && text[at + name.len()..].starts_with('(')
+        !before.ends_with(word)
+            && !before.ends_with("fn ")
+            && text[at + name.len()..].starts_with('(')
     })
 }
 
@@ -83,7 +95,13 @@ mod tests {
 
     #[test]
     fn every_block_of_the_library_is_a_function() {
-        let blocks = include_str!("../../../../shaders/library.wgsl").split("\n\n").count();
-        assert_eq!(functions().len(), blocks - 1, "all but the file's own comment");
+        let blocks = include_str!("../../../../shaders/library.wgsl")
+            .split("\n\n")
+            .count();
+        assert_eq!(
+            functions().len(),
+            blocks - 1,
+            "all but the file's own comment"
+        );
     }
 }

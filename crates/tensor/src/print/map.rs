@@ -29,7 +29,11 @@ pub struct MapVariant {
 impl MapVariant {
     /// Every operand in a binding of its own.
     pub fn plain(map: &Map, strided: bool, group: u32) -> MapVariant {
-        MapVariant { strided, bindings: (0..map.operands.len() as u8).collect(), group }
+        MapVariant {
+            strided,
+            bindings: (0..map.operands.len() as u8).collect(),
+            group,
+        }
     }
 }
 
@@ -40,7 +44,11 @@ pub fn lanes(dtype: DType) -> usize {
 
 /// Elements that one invocation of the contiguous variant makes: enough to fill a word of the narrowest output.
 pub fn elements_per_invocation(map: &Map) -> usize {
-    (0..map.operands.len()).filter(|&k| map.writes(k)).map(|k| lanes(map.operands[k])).max().unwrap_or(1)
+    (0..map.operands.len())
+        .filter(|&k| map.writes(k))
+        .map(|k| lanes(map.operands[k]))
+        .max()
+        .unwrap_or(1)
 }
 
 /// Where in memory an operand is read or written.
@@ -55,17 +63,34 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     fn word(&self, index: &str) -> String {
-        if self.atomic { format!("atomicLoad(&{}[{index}])", self.name) } else { format!("{}[{index}]", self.name) }
+        if self.atomic {
+            format!("atomicLoad(&{}[{index}])", self.name)
+        } else {
+            format!("{}[{index}]", self.name)
+        }
     }
 
     /// The element at `at` in its compute type.
     pub fn load(&self, at: &str) -> String {
-        let index = if at.contains(' ') { format!("({at})") } else { at.to_owned() };
+        let index = if at.contains(' ') {
+            format!("({at})")
+        } else {
+            at.to_owned()
+        };
         match self.dtype {
-            DType::Bool => format!("byte_at({}, {at}) != 0u", self.word(&format!("{index} >> 2u"))),
+            DType::Bool => format!(
+                "byte_at({}, {at}) != 0u",
+                self.word(&format!("{index} >> 2u"))
+            ),
             DType::U8 => format!("byte_at({}, {at})", self.word(&format!("{index} >> 2u"))),
-            DType::F16 => format!("f32_of_f16(half_at({}, {at}))", self.word(&format!("{index} >> 1u"))),
-            DType::BF16 => format!("f32_of_bf16(half_at({}, {at}))", self.word(&format!("{index} >> 1u"))),
+            DType::F16 => format!(
+                "f32_of_f16(half_at({}, {at}))",
+                self.word(&format!("{index} >> 1u"))
+            ),
+            DType::BF16 => format!(
+                "f32_of_bf16(half_at({}, {at}))",
+                self.word(&format!("{index} >> 1u"))
+            ),
             _ => format!("{}[{at}]", self.name),
         }
     }
@@ -75,10 +100,20 @@ impl Place<'_> {
         let Some((bits, shift, mask)) = self.packed(value) else {
             return vec![format!("{}[{at}] = {value};", self.name)];
         };
-        let lane = if shift == 2 { format!("({at} & 3u) * 8u") } else { format!("({at} & 1u) * 16u") };
+        let lane = if shift == 2 {
+            format!("({at} & 3u) * 8u")
+        } else {
+            format!("({at} & 1u) * 16u")
+        };
         vec![
-            format!("atomicAnd(&{}[{at} >> {shift}u], ~({mask} << ({lane})));", self.name),
-            format!("atomicOr(&{}[{at} >> {shift}u], {bits} << ({lane}));", self.name),
+            format!(
+                "atomicAnd(&{}[{at} >> {shift}u], ~({mask} << ({lane})));",
+                self.name
+            ),
+            format!(
+                "atomicOr(&{}[{at} >> {shift}u], {bits} << ({lane}));",
+                self.name
+            ),
         ]
     }
 
@@ -109,7 +144,9 @@ pub(super) fn storage_type(dtype: DType, atomic: bool) -> Result<&'static str, U
 /// The first operand of each binding, in order of bindings.
 pub(super) fn representatives(bindings: &[u8]) -> Vec<usize> {
     let count = bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
-    (0..count).map(|b| bindings.iter().position(|&x| x as usize == b).unwrap_or(0)).collect()
+    (0..count)
+        .map(|b| bindings.iter().position(|&x| x as usize == b).unwrap_or(0))
+        .collect()
 }
 
 /// Print an elementwise kernel.
@@ -121,11 +158,19 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
     let atomic = |k: usize| {
         variant.strided
             && lanes(map.operands[k]) > 1
-            && (0..map.operands.len()).any(|o| variant.bindings[o] == variant.bindings[k] && map.writes(o))
+            && (0..map.operands.len())
+                .any(|o| variant.bindings[o] == variant.bindings[k] && map.writes(o))
     };
-    let names: Vec<String> =
-        variant.bindings.iter().map(|&b| format!("x{}", bindings[b as usize])).collect();
-    let place = |k: usize| Place { name: &names[k], dtype: map.operands[k], atomic: atomic(k) };
+    let names: Vec<String> = variant
+        .bindings
+        .iter()
+        .map(|&b| format!("x{}", bindings[b as usize]))
+        .collect();
+    let place = |k: usize| Place {
+        name: &names[k],
+        dtype: map.operands[k],
+        atomic: atomic(k),
+    };
 
     let mut body = String::new();
     let _ = writeln!(
@@ -154,11 +199,18 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     source.push_str(&library::header(variant.group));
     source.push_str("\nstruct Params {\n    n: u32,    // elements\n    rank: u32, // dimensions\n    pad0: u32,\n    pad1: u32,\n");
     if !scalars.is_empty() {
-        let _ = writeln!(source, "    scalars: array<vec4<u32>, {}>, // run-time numbers, two words each", scalars.len().div_ceil(2));
+        let _ = writeln!(
+            source,
+            "    scalars: array<vec4<u32>, {}>, // run-time numbers, two words each",
+            scalars.len().div_ceil(2)
+        );
     }
     if variant.strided {
         let rows = 8 * dim_vectors(map.operands.len());
-        let _ = writeln!(source, "    dims: array<vec4<u32>, {rows}>, // of each dimension: its size, then each operand's stride");
+        let _ = writeln!(
+            source,
+            "    dims: array<vec4<u32>, {rows}>, // of each dimension: its size, then each operand's stride"
+        );
     } else {
         source.push_str("    step: array<vec4<u32>, 2>, // per operand: 1, or 0 where a single element serves all\n");
     }
@@ -169,8 +221,15 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
             .filter(|&o| o != k && variant.bindings[o] as usize == b)
             .map(|o| format!("x{o}"))
             .collect();
-        let also = if also.is_empty() { String::new() } else { format!(" // and {}", also.join(", ")) };
-        let _ = writeln!(source, "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;{also}");
+        let also = if also.is_empty() {
+            String::new()
+        } else {
+            format!(" // and {}", also.join(", "))
+        };
+        let _ = writeln!(
+            source,
+            "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;{also}"
+        );
     }
     source.push('\n');
     source.push_str(&library::functions_for(&body));
@@ -190,7 +249,11 @@ pub(super) fn stride_text(row: &str, vectors: usize, k: usize) -> String {
         format!("p.dims[{row}].{component}")
     } else {
         let vector = (k + 1) / 4;
-        let plus = if vector == 0 { String::new() } else { format!(" + {vector}u") };
+        let plus = if vector == 0 {
+            String::new()
+        } else {
+            format!(" + {vector}u")
+        };
         format!("p.dims[{row} * {vectors}u{plus}].{component}")
     }
 }
@@ -212,7 +275,13 @@ fn values(
             let _ = writeln!(body, "{indent}let a{k} = {};", place(k).load(&at(k)));
         }
     }
-    let mut writer = Writer::new(&Wgsl, &map.operands, scalars, "a", map.outputs.iter().map(|(_, e)| e));
+    let mut writer = Writer::new(
+        &Wgsl,
+        &map.operands,
+        scalars,
+        "a",
+        map.outputs.iter().map(|(_, e)| e),
+    );
     let mut out = Vec::new();
     for (k, expr) in &map.outputs {
         let text = writer.print_as(expr, map.operands[*k as usize])?;
@@ -238,11 +307,17 @@ fn strided_body(
     body: &mut String,
 ) -> Result<(), Unsupported> {
     let vectors = dim_vectors(map.operands.len());
-    let used: Vec<usize> = (0..map.operands.len()).filter(|&k| map.reads(k) || map.writes(k)).collect();
+    let used: Vec<usize> = (0..map.operands.len())
+        .filter(|&k| map.reads(k) || map.writes(k))
+        .collect();
     for &k in &used {
         let _ = writeln!(body, "    var at{k} = off({k}u);");
     }
-    let size = if vectors == 1 { "p.dims[d].x".to_owned() } else { format!("p.dims[d * {vectors}u].x") };
+    let size = if vectors == 1 {
+        "p.dims[d].x".to_owned()
+    } else {
+        format!("p.dims[d * {vectors}u].x")
+    };
     let _ = writeln!(
         body,
         "    var rest = i;
@@ -253,7 +328,11 @@ fn strided_body(
         rest = rest / size;"
     );
     for &k in &used {
-        let _ = writeln!(body, "        at{k} += c * {};", stride_text("d", vectors, k));
+        let _ = writeln!(
+            body,
+            "        at{k} += c * {};",
+            stride_text("d", vectors, k)
+        );
     }
     body.push_str("    }\n");
     let out = values(map, scalars, place, &|k| format!("at{k}"), "    ", body)?;
@@ -282,8 +361,13 @@ fn contiguous_body(
         return Ok(());
     }
     // Packed outputs: gather their words, then store each whole, or merged with what stands after the last element.
-    let packed: Vec<usize> = (0..map.operands.len()).filter(|&k| map.writes(k) && lanes(map.operands[k]) > 1).collect();
-    let _ = writeln!(body, "    let first = i * {per}u;\n    let end = min(first + {per}u, p.n);");
+    let packed: Vec<usize> = (0..map.operands.len())
+        .filter(|&k| map.writes(k) && lanes(map.operands[k]) > 1)
+        .collect();
+    let _ = writeln!(
+        body,
+        "    let first = i * {per}u;\n    let end = min(first + {per}u, p.n);"
+    );
     for &k in &packed {
         let words = per / lanes(map.operands[k]);
         if words == 1 {
@@ -302,7 +386,11 @@ fn contiguous_body(
                 let _ = writeln!(body, "        {}[off({k}u) + e] = {text};", place(k).name);
             }
             Some((bits, ..)) if per == lanes(map.operands[k]) => {
-                let _ = writeln!(body, "        word{k} |= {} << ((e - first) * {width}u);", operand(&bits));
+                let _ = writeln!(
+                    body,
+                    "        word{k} |= {} << ((e - first) * {width}u);",
+                    operand(&bits)
+                );
             }
             Some((bits, ..)) => {
                 let n = lanes(map.operands[k]);
@@ -319,7 +407,11 @@ fn contiguous_body(
         let n = lanes(map.operands[k]);
         let name = place(k).name.to_owned();
         for w in 0..per / n {
-            let value = if per == n { format!("word{k}") } else { format!("word{k}[{w}]") };
+            let value = if per == n {
+                format!("word{k}")
+            } else {
+                format!("word{k}[{w}]")
+            };
             store_word(body, &name, k, n, w, &value);
         }
     }
@@ -328,14 +420,25 @@ fn contiguous_body(
 
 /// A shift's left operand may not be an operator without parentheses.
 fn operand(text: &str) -> String {
-    if text.contains(' ') { format!("({text})") } else { text.to_owned() }
+    if text.contains(' ') {
+        format!("({text})")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Store word `w` of those that this invocation made for operand `k`: whole, or merged at the end of the data.
 fn store_word(body: &mut String, name: &str, k: usize, lanes: usize, w: usize, value: &str) {
     let width = 32 / lanes;
-    let start = if w == 0 { "first".to_owned() } else { format!("(first + {}u)", w * lanes) };
-    let at = format!("(off({k}u) + {}) / {lanes}u", start.trim_matches(['(', ')']));
+    let start = if w == 0 {
+        "first".to_owned()
+    } else {
+        format!("(first + {}u)", w * lanes)
+    };
+    let at = format!(
+        "(off({k}u) + {}) / {lanes}u",
+        start.trim_matches(['(', ')'])
+    );
     let _ = writeln!(
         body,
         "    if ({start} + {lanes}u <= end) {{

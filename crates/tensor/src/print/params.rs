@@ -23,7 +23,10 @@ fn scalar_words(value: f64, dtype: DType) -> [u32; 2] {
 
 fn push_scalars(words: &mut Vec<u32>, slots: &[(u8, DType)], scalars: &[f64]) {
     for &(n, dtype) in slots {
-        words.extend(scalar_words(scalars.get(n as usize).copied().unwrap_or(0.0), dtype));
+        words.extend(scalar_words(
+            scalars.get(n as usize).copied().unwrap_or(0.0),
+            dtype,
+        ));
     }
     pad(words);
 }
@@ -39,7 +42,11 @@ fn push_dims(words: &mut Vec<u32>, shape: &[usize], strides: &[&[isize]]) {
         let end = words.len() + row;
         words.push(size as u32);
         // Strides wrap modulo 2^32, so that walking backwards works in unsigned arithmetic.
-        words.extend(strides.iter().map(|s| s.get(d).copied().unwrap_or(0) as u32));
+        words.extend(
+            strides
+                .iter()
+                .map(|s| s.get(d).copied().unwrap_or(0) as u32),
+        );
         words.resize(end, 0);
     }
 }
@@ -55,8 +62,18 @@ pub fn contiguous(n: usize, slots: &[(u8, DType)], scalars: &[f64], single: &[bo
 }
 
 /// The block of a strided elementwise kernel.
-pub fn strided(shape: &[usize], strides: &[&[isize]], slots: &[(u8, DType)], scalars: &[f64]) -> Vec<u32> {
-    let mut words = vec![shape.iter().product::<usize>() as u32, shape.len() as u32, 0, 0];
+pub fn strided(
+    shape: &[usize],
+    strides: &[&[isize]],
+    slots: &[(u8, DType)],
+    scalars: &[f64],
+) -> Vec<u32> {
+    let mut words = vec![
+        shape.iter().product::<usize>() as u32,
+        shape.len() as u32,
+        0,
+        0,
+    ];
     push_scalars(&mut words, slots, scalars);
     push_dims(&mut words, shape, strides);
     words
@@ -74,8 +91,16 @@ pub fn reduction(
 ) -> Vec<u32> {
     let outputs: usize = shape[..kept].iter().product();
     let reduced: usize = shape[kept..].iter().product();
-    let mut words =
-        vec![outputs as u32, reduced as u32, shape.len() as u32, kept as u32, chunks as u32, u32::from(parts_first), 0, 0];
+    let mut words = vec![
+        outputs as u32,
+        reduced as u32,
+        shape.len() as u32,
+        kept as u32,
+        chunks as u32,
+        u32::from(parts_first),
+        0,
+        0,
+    ];
     push_scalars(&mut words, slots, scalars);
     push_dims(&mut words, shape, strides);
     words

@@ -71,7 +71,9 @@ fn combined(combine: Combine, dtype: DType, a: &str, b: &str) -> Result<String, 
         Combine::Max => Binary::Max,
         Combine::Min => Binary::Min,
     };
-    Ok(Wgsl.binary(f, dtype, &Text::atom(a), &Text::atom(b))?.source)
+    Ok(Wgsl
+        .binary(f, dtype, &Text::atom(a), &Text::atom(b))?
+        .source)
 }
 
 fn symbol(combine: Combine) -> &'static str {
@@ -92,11 +94,19 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
     let mut operands = reduce.inputs.clone();
     operands.push(if variant.partial { acc } else { reduce.out });
     let bindings = representatives(&variant.bindings);
-    let names: Vec<String> =
-        variant.bindings.iter().map(|&b| format!("x{}", bindings[b as usize])).collect();
+    let names: Vec<String> = variant
+        .bindings
+        .iter()
+        .map(|&b| format!("x{}", bindings[b as usize]))
+        .collect();
     // The output's binding holds atomics where its type is packed.
-    let atomic = |k: usize| lanes(operands[k]) > 1 && variant.bindings[k] == variant.bindings[out_index];
-    let place = |k: usize| Place { name: &names[k], dtype: operands[k], atomic: atomic(k) };
+    let atomic =
+        |k: usize| lanes(operands[k]) > 1 && variant.bindings[k] == variant.bindings[out_index];
+    let place = |k: usize| Place {
+        name: &names[k],
+        dtype: operands[k],
+        atomic: atomic(k),
+    };
 
     let start = Wgsl.literal(identity(reduce.combine, acc), acc)?.source;
     let mut body = String::new();
@@ -105,8 +115,15 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
         let _ = writeln!(body, "var<workgroup> shared_: array<{acc_type}, WG>;\n");
     }
     body.push_str("@compute @workgroup_size(WG)\nfn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {\n");
-    let index = if group { "group_index(wid)" } else { "linear_index(wid, lid)" };
-    let _ = writeln!(body, "    let g = {index};\n    if (g >= launch.count) {{ return; }}");
+    let index = if group {
+        "group_index(wid)"
+    } else {
+        "linear_index(wid, lid)"
+    };
+    let _ = writeln!(
+        body,
+        "    let g = {index};\n    if (g >= launch.count) {{ return; }}"
+    );
     let vectors = dim_vectors(operands.len());
     // With chunks innermost, the invocations of one output are neighbours; with outputs innermost, those of one chunk.
     body.push_str(
@@ -117,7 +134,13 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
     for k in 0..operands.len() {
         let _ = writeln!(body, "    var at{k} = off({k}u);");
     }
-    let size = |d: &str| if vectors == 1 { format!("p.dims[{d}].x") } else { format!("p.dims[{d} * {vectors}u].x") };
+    let size = |d: &str| {
+        if vectors == 1 {
+            format!("p.dims[{d}].x")
+        } else {
+            format!("p.dims[{d} * {vectors}u].x")
+        }
+    };
     let _ = writeln!(
         body,
         "    var rest = output;
@@ -129,11 +152,19 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
         size("d")
     );
     for k in 0..operands.len() {
-        let _ = writeln!(body, "        at{k} += c * {};", stride_text("d", vectors, k));
+        let _ = writeln!(
+            body,
+            "        at{k} += c * {};",
+            stride_text("d", vectors, k)
+        );
     }
     body.push_str("    }\n");
 
-    let (first, stride) = if group { ("chunk * WG + lid", "p.chunks * WG") } else { ("chunk", "p.chunks") };
+    let (first, stride) = if group {
+        ("chunk * WG + lid", "p.chunks * WG")
+    } else {
+        ("chunk", "p.chunks")
+    };
     let blocked = reduce.combine == Combine::Sum && acc == DType::F32;
     let _ = writeln!(body, "    let stride = {stride};\n    var total = {start};");
     let mut indent = "    ".to_owned();
@@ -148,14 +179,25 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
         );
         indent.push_str("        ");
     } else {
-        let _ = writeln!(body, "    for (var r = {first}; r < p.reduced; r += stride) {{");
+        let _ = writeln!(
+            body,
+            "    for (var r = {first}; r < p.reduced; r += stride) {{"
+        );
         indent.push_str("    ");
     }
     element(reduce, &scalars, &place, vectors, &size, &indent, &mut body)?;
     let target = if blocked { "block" } else { "total" };
-    let _ = writeln!(body, "{indent}{target} = {};", combined(reduce.combine, acc, target, "value")?);
+    let _ = writeln!(
+        body,
+        "{indent}{target} = {};",
+        combined(reduce.combine, acc, target, "value")?
+    );
     if blocked {
-        let _ = writeln!(body, "        }}\n        total = {};\n    }}", combined(reduce.combine, acc, "total", "block")?);
+        let _ = writeln!(
+            body,
+            "        }}\n        total = {};\n    }}",
+            combined(reduce.combine, acc, "total", "block")?
+        );
     } else {
         body.push_str("    }\n");
     }
@@ -172,16 +214,26 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
             combined(reduce.combine, acc, "shared_[lid]", "shared_[lid + half]")?
         );
     }
-    finish(reduce, variant, &scalars, &place(out_index), out_index, &mut body)?;
+    finish(
+        reduce,
+        variant,
+        &scalars,
+        &place(out_index),
+        out_index,
+        &mut body,
+    )?;
     body.push_str("}\n");
 
     let mut source = String::new();
     let inner = describe(&reduce.pre, "x");
-    let whole = describe(&reduce.post, "total").replace("total0", &format!("{}({inner})", symbol(reduce.combine)));
+    let whole = describe(&reduce.post, "total")
+        .replace("total0", &format!("{}({inner})", symbol(reduce.combine)));
     let _ = writeln!(source, "// {}: x{out_index} = {whole}", reduce.name);
     source.push_str(match variant.way {
         Way::Each => "// One invocation combines each part of an output's elements.\n",
-        Way::Group => "// One workgroup combines each part of an output's elements, in a tree at the end.\n",
+        Way::Group => {
+            "// One workgroup combines each part of an output's elements, in a tree at the end.\n"
+        }
     });
     if variant.partial {
         source.push_str("// First of two passes: it stores the parts' values.\n");
@@ -202,13 +254,24 @@ struct Params {
 ",
     );
     if !scalars.is_empty() {
-        let _ = writeln!(source, "    scalars: array<vec4<u32>, {}>, // run-time numbers, two words each", scalars.len().div_ceil(2));
+        let _ = writeln!(
+            source,
+            "    scalars: array<vec4<u32>, {}>, // run-time numbers, two words each",
+            scalars.len().div_ceil(2)
+        );
     }
-    let _ = writeln!(source, "    dims: array<vec4<u32>, {}>, // of each dimension: its size, then each operand's stride", 8 * vectors);
+    let _ = writeln!(
+        source,
+        "    dims: array<vec4<u32>, {}>, // of each dimension: its size, then each operand's stride",
+        8 * vectors
+    );
     source.push_str("}\n@group(1) @binding(1) var<uniform> p: Params;\n");
     for (b, &k) in bindings.iter().enumerate() {
         let kind = storage_type(operands[k], atomic(k))?;
-        let _ = writeln!(source, "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;");
+        let _ = writeln!(
+            source,
+            "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;"
+        );
     }
     source.push('\n');
     source.push_str(&library::functions_for(&body));
@@ -226,7 +289,9 @@ fn element<'p>(
     indent: &str,
     body: &mut String,
 ) -> Result<(), Unsupported> {
-    let used: Vec<usize> = (0..reduce.inputs.len()).filter(|&k| reduce.pre.reads(k)).collect();
+    let used: Vec<usize> = (0..reduce.inputs.len())
+        .filter(|&k| reduce.pre.reads(k))
+        .collect();
     if !used.is_empty() {
         for &k in &used {
             let _ = writeln!(body, "{indent}var e{k} = at{k};");
@@ -242,12 +307,24 @@ fn element<'p>(
             size("d")
         );
         for &k in &used {
-            let _ = writeln!(body, "{indent}    e{k} += c * {};", stride_text("d", vectors, k));
+            let _ = writeln!(
+                body,
+                "{indent}    e{k} += c * {};",
+                stride_text("d", vectors, k)
+            );
         }
         let _ = writeln!(body, "{indent}}}");
         for &k in &used {
-            let _ = writeln!(body, "{indent}e{k} += left * {};", stride_text("p.kept", vectors, k));
-            let _ = writeln!(body, "{indent}let a{k} = {};", place(k).load(&format!("e{k}")));
+            let _ = writeln!(
+                body,
+                "{indent}e{k} += left * {};",
+                stride_text("p.kept", vectors, k)
+            );
+            let _ = writeln!(
+                body,
+                "{indent}let a{k} = {};",
+                place(k).load(&format!("e{k}"))
+            );
         }
     }
     let mut writer = Writer::new(&Wgsl, &reduce.inputs, scalars, "a", [&reduce.pre]);
@@ -270,7 +347,10 @@ fn finish(
 ) -> Result<(), Unsupported> {
     if variant.partial {
         let at = format!("slot{out_index}");
-        let _ = writeln!(body, "    let {at} = off({out_index}u) + output * p.chunks + chunk;");
+        let _ = writeln!(
+            body,
+            "    let {at} = off({out_index}u) + output * p.chunks + chunk;"
+        );
         for statement in place.store(&at, "total") {
             let _ = writeln!(body, "    {statement}");
         }

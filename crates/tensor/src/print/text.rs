@@ -32,7 +32,10 @@ pub enum Level {
 impl Text {
     /// A name, literal or call.
     pub fn atom(source: impl Into<String>) -> Text {
-        Text { source: source.into(), level: Level::Atom }
+        Text {
+            source: source.into(),
+            level: Level::Atom,
+        }
     }
 
     /// A call of `function`.
@@ -44,13 +47,27 @@ impl Text {
     /// An operator before its operand.
     pub fn prefix(operator: &str, x: &Text) -> Text {
         // `--x` would be read as one token.
-        let inner = if x.level < Level::Atom || x.source.starts_with('-') { x.parenthesised() } else { x.source.clone() };
-        Text { source: format!("{operator}{inner}"), level: Level::Prefix }
+        let inner = if x.level < Level::Atom || x.source.starts_with('-') {
+            x.parenthesised()
+        } else {
+            x.source.clone()
+        };
+        Text {
+            source: format!("{operator}{inner}"),
+            level: Level::Prefix,
+        }
     }
 
     /// An operator between its operands, left-associative.
     pub fn infix(operator: &str, level: Level, a: &Text, b: &Text) -> Text {
-        Text { source: format!("{} {operator} {}", a.within(level, false), b.within(level, true)), level }
+        Text {
+            source: format!(
+                "{} {operator} {}",
+                a.within(level, false),
+                b.within(level, true)
+            ),
+            level,
+        }
     }
 
     fn parenthesised(&self) -> String {
@@ -63,7 +80,11 @@ impl Text {
             _ if right => self.level > level,
             _ => self.level >= level,
         };
-        if tight { self.source.clone() } else { self.parenthesised() }
+        if tight {
+            self.source.clone()
+        } else {
+            self.parenthesised()
+        }
     }
 }
 
@@ -123,8 +144,15 @@ impl<'a, D: Dialect> Writer<'a, D> {
         prefix: &'static str,
         exprs: impl IntoIterator<Item = &'a Expr>,
     ) -> Self {
-        let mut writer =
-            Writer { dialect, operands, slots, prefix, uses: HashMap::new(), named: HashMap::new(), statements: vec![] };
+        let mut writer = Writer {
+            dialect,
+            operands,
+            slots,
+            prefix,
+            uses: HashMap::new(),
+            named: HashMap::new(),
+            statements: vec![],
+        };
         for expr in exprs {
             writer.count(expr);
         }
@@ -199,6 +227,10 @@ impl<'a, D: Dialect> Writer<'a, D> {
         let text = self.print(expr)?;
         let from = expr.dtype(self.operands);
         let to = dtype.compute();
-        if from == to { Ok(text) } else { self.dialect.cast(from, to, &text) }
+        if from == to {
+            Ok(text)
+        } else {
+            self.dialect.cast(from, to, &text)
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Values are held as f32, i32, u32 (uint8, kept below 256), bool and vec2<u32> (int64, low word first). Where WGSL is
 //! loose (infinities, NaN, the ends of functions, conversions) a function of `shaders/library.wgsl` does the work.
 
-use super::text::{Dialect, Level, Text};
 use super::Unsupported;
+use super::text::{Dialect, Level, Text};
 use crate::dtype::DType;
 use crate::expr::{Binary, Unary};
 
@@ -40,7 +40,11 @@ impl Dialect for Wgsl {
 
     fn scalar(&self, slot: usize, dtype: DType) -> Result<Text, Unsupported> {
         // Two words each, so that an int64 fits: two run-time numbers a vec4.
-        let (low, both) = if slot.is_multiple_of(2) { ("x", "xy") } else { ("z", "zw") };
+        let (low, both) = if slot.is_multiple_of(2) {
+            ("x", "xy")
+        } else {
+            ("z", "zw")
+        };
         let at = format!("p.scalars[{}]", slot / 2);
         Ok(Text::atom(match dtype.compute() {
             DType::F32 => format!("bitcast<f32>({at}.{low})"),
@@ -79,7 +83,12 @@ impl Dialect for Wgsl {
     fn binary(&self, f: Binary, dtype: DType, a: &Text, b: &Text) -> Result<Text, Unsupported> {
         if matches!(f, Binary::And | Binary::Or) {
             let (a, b) = (self.truth(dtype, a)?, self.truth(dtype, b)?);
-            return Ok(Text::infix(if f == Binary::And { "&&" } else { "||" }, Level::Loose, &a, &b));
+            return Ok(Text::infix(
+                if f == Binary::And { "&&" } else { "||" },
+                Level::Loose,
+                &a,
+                &b,
+            ));
         }
         Ok(match dtype.compute() {
             DType::F32 => match f {
@@ -136,8 +145,12 @@ impl Dialect for Wgsl {
         Ok(match (from, to) {
             (a, b) if a == b => x.clone(),
             // Not `!= 0`: NaN is true.
-            (DType::F32, DType::Bool) => Text::prefix("!", &Text::infix("==", Level::Loose, x, &zero)),
-            (DType::I64, DType::Bool) => Text::call("any", &[&Text::infix("!=", Level::Loose, x, &zero)]),
+            (DType::F32, DType::Bool) => {
+                Text::prefix("!", &Text::infix("==", Level::Loose, x, &zero))
+            }
+            (DType::I64, DType::Bool) => {
+                Text::call("any", &[&Text::infix("!=", Level::Loose, x, &zero)])
+            }
             (_, DType::Bool) => Text::infix("!=", Level::Loose, x, &zero),
             (DType::F32, DType::I32) => Text::call("i32_of_f32", &[x]),
             (DType::F32, DType::U8) => byte(Text::call("u32", &[&Text::call("i32_of_f32", &[x])])),
@@ -165,7 +178,11 @@ impl Dialect for Wgsl {
 
 impl Wgsl {
     fn truth(&self, dtype: DType, x: &Text) -> Result<Text, Unsupported> {
-        if dtype == DType::Bool { Ok(x.clone()) } else { self.cast(dtype, DType::Bool, x) }
+        if dtype == DType::Bool {
+            Ok(x.clone())
+        } else {
+            self.cast(dtype, DType::Bool, x)
+        }
     }
 }
 
@@ -235,11 +252,22 @@ fn float(value: f32) -> Text {
     }
     if value.is_infinite() {
         let inf = Text::atom("inf()");
-        return if value > 0.0 { inf } else { Text::prefix("-", &inf) };
+        return if value > 0.0 {
+            inf
+        } else {
+            Text::prefix("-", &inf)
+        };
     }
     let source = format!("{value:?}");
     // `1e-5` and `1.5` are read as abstract floats; a plain `3` never comes from {:?}.
-    Text { level: if source.starts_with('-') { Level::Prefix } else { Level::Atom }, source: format!("{source}f") }
+    Text {
+        level: if source.starts_with('-') {
+            Level::Prefix
+        } else {
+            Level::Atom
+        },
+        source: format!("{source}f"),
+    }
 }
 
 fn integer(value: i32) -> Text {
@@ -247,5 +275,12 @@ fn integer(value: i32) -> Text {
         // The literal's digits alone would not fit.
         return Text::atom("i32(-2147483648)");
     }
-    Text { level: if value < 0 { Level::Prefix } else { Level::Atom }, source: format!("{value}i") }
+    Text {
+        level: if value < 0 {
+            Level::Prefix
+        } else {
+            Level::Atom
+        },
+        source: format!("{value}i"),
+    }
 }
