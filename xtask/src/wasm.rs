@@ -149,7 +149,7 @@ pub fn provide(places: &Places) -> Result<Toolchain, Failure> {
             format!("`rustup target add {TARGET}`, or your system's package of it"),
         ));
     }
-    eprintln!("   rustup cannot bring {TARGET}, so Debian's own compiler builds the page");
+    eprintln!("   without rustup's {TARGET}, Debian's own compiler builds the page");
     install(&DEBIAN)?;
     if !debian_is_new_enough() {
         return Err(Failure::new(
