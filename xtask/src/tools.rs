@@ -106,6 +106,10 @@ impl Tool {
         if self.locked {
             install.arg("--locked");
         }
+        // Whole-program optimisation takes longer than these tools will ever run here.
+        install.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        install.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
         // Kept after a failure, so that a second try goes on where the first one stopped.
         install.env("CARGO_TARGET_DIR", &scratch);
         run(
