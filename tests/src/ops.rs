@@ -2,7 +2,7 @@
 
 use crate::golden::Case;
 use serde_json::{Map, Value};
-use tensor::{Result, Tensor};
+use tensor::{ClassLoss, Reduction, Result, Tensor};
 
 fn f(attrs: &Map<String, Value>, key: &str) -> f64 {
     attrs[key]
@@ -29,11 +29,25 @@ fn list(attrs: &Map<String, Value>, key: &str) -> Vec<isize> {
     }
 }
 
-/// Run a case's operation.
-pub fn apply(case: &Case, x: &[Tensor]) -> Result<Vec<Tensor>> {
+fn class_loss<'a>(attrs: &Map<String, Value>, weight: Option<&'a Tensor>) -> ClassLoss<'a> {
+    let number = |key: &str, default: f64| attrs.get(key).map_or(default, |v| v.as_f64().unwrap());
+    ClassLoss {
+        weight,
+        ignore_index: number("ignore_index", -100.0) as i32,
+        label_smoothing: number("label_smoothing", 0.0),
+        reduction: match attrs["reduction"].as_str().unwrap() {
+            "none" => Reduction::None,
+            "sum" => Reduction::Sum,
+            _ => Reduction::Mean,
+        },
+    }
+}
+
+/// Run a case's operation; `None` if the engine has none of this name.
+pub fn apply(case: &Case, x: &[Tensor]) -> Option<Result<Vec<Tensor>>> {
     let a = &case.attrs;
     let one = |t: Result<Tensor>| t.map(|t| vec![t]);
-    match case.op.as_str() {
+    Some(match case.op.as_str() {
         "neg" => one(x[0].neg()),
         "abs" => one(x[0].abs()),
         "exp" => one(x[0].exp()),
@@ -82,9 +96,9 @@ pub fn apply(case: &Case, x: &[Tensor]) -> Result<Vec<Tensor>> {
         )),
         "prod" => one(x[0].prod(list(a, "dim")[0], b(a, "keepdim", false))),
         "matmul" => one(x[0].matmul(&x[1])),
-        "matmul_tn" => one(x[0].t()?.matmul(&x[1])),
-        "matmul_nt" => one(x[0].matmul(&x[1].t()?)),
-        "matmul_tt" => one(x[0].t()?.matmul(&x[1].t()?)),
+        "matmul_tn" => one(x[0].t().and_then(|t| t.matmul(&x[1]))),
+        "matmul_nt" => one(x[1].t().and_then(|t| x[0].matmul(&t))),
+        "matmul_tt" => one(x[0].t().and_then(|a| a.matmul(&x[1].t()?))),
         "linear" => one(x[0].linear(&x[1], x.get(2))),
         "flip" => one(x[0].flip(&list(a, "dims"))),
         "narrow" => one(x[0].narrow(i(a, "dim"), i(a, "start"), i(a, "length") as usize)),
@@ -94,6 +108,26 @@ pub fn apply(case: &Case, x: &[Tensor]) -> Result<Vec<Tensor>> {
         "permute" => one(x[0].permute(&list(a, "dims"))),
         "transpose" => one(x[0].transpose(i(a, "dim0"), i(a, "dim1"))),
         "diagonal" => one(x[0].diagonal(0, 0, 1)),
-        other => panic!("no operation for {other} ({})", case.id),
-    }
+        "argmax" => one(x[0].argmax(Some(i(a, "dim")), false)),
+        "argmin" => one(x[0].argmin(Some(i(a, "dim")), false)),
+        "cumsum" => one(x[0].cumsum(i(a, "dim"))),
+        "topk" => x[0].topk(i(a, "k") as usize, i(a, "dim"), true).map(|(v, n)| vec![v, n]),
+        "softmax" => one(x[0].softmax(i(a, "dim"))),
+        "log_softmax" => one(x[0].log_softmax(i(a, "dim"))),
+        "cross_entropy" | "cross_entropy_weight" => one(x[0].cross_entropy(&x[1], class_loss(a, x.get(2)))),
+        "nll_loss" => one(x[0].nll_loss(&x[1], class_loss(a, None))),
+        "mse_loss" => one(x[0].mse_loss(&x[1], Reduction::Mean)),
+        "l1_loss" => one(x[0].l1_loss(&x[1], Reduction::Mean)),
+        "smooth_l1_loss" => one(x[0].smooth_l1_loss(&x[1], Reduction::Mean)),
+        "bce_with_logits" => one(x[0].binary_cross_entropy_with_logits(&x[1], Reduction::Mean)),
+        "gather" => one(x[0].gather(i(a, "dim"), &x[1])),
+        "index_select" => one(x[0].index_select(i(a, "dim"), &x[1])),
+        "embedding" => one(x[0].embedding(&x[1])),
+        "one_hot" => one(x[0].one_hot(i(a, "num_classes") as usize)),
+        "cat" => one(Tensor::cat(&x.iter().collect::<Vec<_>>(), i(a, "dim"))),
+        "stack" => one(Tensor::stack(&x.iter().collect::<Vec<_>>(), i(a, "dim"))),
+        "pad" => one(x[0].pad(&list(a, "pad"), f(a, "value"))),
+        "tril" => one(x[0].tril(0)),
+        _ => return None,
+    })
 }

@@ -1,14 +1,28 @@
 //! The table of hand-written kernels.
 
 use super::launch::CpuLaunch;
-use super::{check, matmul};
+use super::{check, index, lines, matmul, nll, random};
 use crate::device::DeviceId;
 use crate::error::{Error, Result};
 
 type Entry = fn(&CpuLaunch<'_>) -> Result<()>;
 
 /// The function of each kernel of [`crate::kernels::ALL`], by name.
-const TABLE: &[(&str, Entry)] = &[("check_nan", check::check_nan), ("matmul", matmul::matmul)];
+const TABLE: &[(&str, Entry)] = &[
+    ("check_nan", check::check_nan),
+    ("check_index", index::check_index),
+    ("gather", index::gather),
+    ("scatter_add", index::scatter_add),
+    ("arg_extreme", lines::arg_extreme),
+    ("cumsum", lines::cumsum),
+    ("softmax", lines::softmax),
+    ("softmax_backward", lines::softmax_backward),
+    ("topk", lines::topk),
+    ("matmul", matmul::matmul),
+    ("nll", nll::nll),
+    ("nll_backward", nll::nll_backward),
+    ("uniform_random", random::uniform),
+];
 
 /// The function of this name.
 pub(crate) fn find(name: &'static str) -> Result<Entry> {

@@ -3,6 +3,10 @@
 //! It runs every launch at once, on the caller's thread and on rayon's where the work is large enough.
 
 mod check;
+mod index;
+mod lines;
+mod nll;
+mod random;
 mod kernels;
 mod launch;
 mod map;

@@ -38,3 +38,27 @@ pub(crate) fn split(
     let _ = threads;
     (0..pieces).for_each(|i| work(part(i)));
 }
+
+/// Call `work(i, chunk)` with every `len` elements of `out`, on up to `threads` threads.
+pub(crate) fn chunks_mut<T: Send>(
+    out: &mut [T],
+    len: usize,
+    threads: usize,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let len = len.max(1);
+    #[cfg(feature = "parallel")]
+    if threads > 1 && out.len() > len {
+        use rayon::prelude::*;
+        let several = (out.len() / len).div_ceil(threads * 4);
+        out.par_chunks_mut(len)
+            .enumerate()
+            .with_min_len(several)
+            .for_each(|(i, chunk)| work(i, chunk));
+        return;
+    }
+    let _ = threads;
+    for (i, chunk) in out.chunks_mut(len).enumerate() {
+        work(i, chunk);
+    }
+}

@@ -3,9 +3,27 @@
 //! Each has a twin in `shaders/`, `kernels/` and `cpu/` under the same stem and name.
 
 pub mod check;
+pub mod index;
+pub mod lines;
 pub mod matmul;
+pub mod nll;
+pub mod random;
 
 use crate::kernel::Kernel;
 
 /// Every hand-written kernel, for devices that build pipelines and for the test that looks for twins.
-pub const ALL: &[&Kernel] = &[&check::CHECK_NAN, &matmul::MATMUL];
+pub const ALL: &[&Kernel] = &[
+    &check::CHECK_NAN,
+    &index::CHECK_INDEX,
+    &index::GATHER,
+    &index::SCATTER_ADD,
+    &lines::ARG_EXTREME,
+    &lines::CUMSUM,
+    &lines::SOFTMAX,
+    &lines::SOFTMAX_BACKWARD,
+    &lines::TOPK,
+    &matmul::MATMUL,
+    &nll::NLL,
+    &nll::NLL_BACKWARD,
+    &random::UNIFORM,
+];

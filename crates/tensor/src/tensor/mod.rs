@@ -1,6 +1,7 @@
 //! The tensor: a view into a storage, an element type, and its place in the autograd graph.
 
 mod create;
+mod random;
 mod read;
 
 use crate::autograd::Node;
