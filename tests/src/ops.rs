@@ -111,10 +111,14 @@ pub fn apply(case: &Case, x: &[Tensor]) -> Option<Result<Vec<Tensor>>> {
         "argmax" => one(x[0].argmax(Some(i(a, "dim")), false)),
         "argmin" => one(x[0].argmin(Some(i(a, "dim")), false)),
         "cumsum" => one(x[0].cumsum(i(a, "dim"))),
-        "topk" => x[0].topk(i(a, "k") as usize, i(a, "dim"), true).map(|(v, n)| vec![v, n]),
+        "topk" => x[0]
+            .topk(i(a, "k") as usize, i(a, "dim"), true)
+            .map(|(v, n)| vec![v, n]),
         "softmax" => one(x[0].softmax(i(a, "dim"))),
         "log_softmax" => one(x[0].log_softmax(i(a, "dim"))),
-        "cross_entropy" | "cross_entropy_weight" => one(x[0].cross_entropy(&x[1], class_loss(a, x.get(2)))),
+        "cross_entropy" | "cross_entropy_weight" => {
+            one(x[0].cross_entropy(&x[1], class_loss(a, x.get(2))))
+        }
         "nll_loss" => one(x[0].nll_loss(&x[1], class_loss(a, None))),
         "mse_loss" => one(x[0].mse_loss(&x[1], Reduction::Mean)),
         "l1_loss" => one(x[0].l1_loss(&x[1], Reduction::Mean)),

@@ -60,7 +60,9 @@ fn run(
         }
         inputs.push(x);
     }
-    let outputs = ops::apply(case, &inputs).ok_or_else(|| format!("{label}: no such operation"))?.map_err(fail)?;
+    let outputs = ops::apply(case, &inputs)
+        .ok_or_else(|| format!("{label}: no such operation"))?
+        .map_err(fail)?;
     for (n, (got, key)) in outputs.iter().zip(&case.outputs).enumerate() {
         check(
             &format!("{label} output {n}"),

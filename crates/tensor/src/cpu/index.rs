@@ -31,7 +31,11 @@ pub(crate) fn gather(launch: &CpuLaunch<'_>) -> Result<()> {
 
 fn gather_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: IndexParams = launch.params()?;
-    let (data, index, out) = (launch.read::<T>(0)?, launch.read::<i64>(1)?, launch.write::<T>(2)?);
+    let (data, index, out) = (
+        launch.read::<T>(0)?,
+        launch.read::<i64>(1)?,
+        launch.write::<T>(2)?,
+    );
     check_all(launch, &p, index)?;
     let (n, size, inner) = (p.n as usize, p.size as usize, p.inner as usize);
     let threads = launch.threads(out.len());
@@ -56,22 +60,31 @@ pub(crate) fn scatter_add(launch: &CpuLaunch<'_>) -> Result<()> {
 
 fn scatter_add_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: IndexParams = launch.params()?;
-    let (index, source, out) = (launch.read::<i64>(0)?, launch.read::<T>(1)?, launch.write::<T>(2)?);
+    let (index, source, out) = (
+        launch.read::<i64>(0)?,
+        launch.read::<T>(1)?,
+        launch.write::<T>(2)?,
+    );
     let (n, size, inner) = (p.n as usize, p.size as usize, p.inner as usize);
     let slab = size * inner;
     let threads = launch.threads(source.len());
     // Sources in order, so that the sums are those of every other device.
-    parallel::chunks_mut(&mut out[..p.outer as usize * slab], slab, threads, |o, out| {
-        out.fill(T::zero());
-        for j in 0..n {
-            for i in 0..inner {
-                let to = index[at(&p, o, j, i)];
-                if (0..i64::from(p.size)).contains(&to) {
-                    let y = &mut out[to as usize * inner + i];
-                    *y = *y + source[(o * n + j) * inner + i];
+    parallel::chunks_mut(
+        &mut out[..p.outer as usize * slab],
+        slab,
+        threads,
+        |o, out| {
+            out.fill(T::zero());
+            for j in 0..n {
+                for i in 0..inner {
+                    let to = index[at(&p, o, j, i)];
+                    if (0..i64::from(p.size)).contains(&to) {
+                        let y = &mut out[to as usize * inner + i];
+                        *y = *y + source[(o * n + j) * inner + i];
+                    }
                 }
             }
-        }
-    });
+        },
+    );
     Ok(())
 }

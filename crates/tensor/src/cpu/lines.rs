@@ -42,11 +42,18 @@ fn softmax_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
         let x = &x[o * slab..(o + 1) * slab];
         for i in 0..l.inner {
             let line = || x[i..].iter().step_by(l.inner);
-            let top = line().fold(T::neg_infinity(), |m, &v| if v > m || v.is_nan() { v } else { m });
+            let top = line().fold(
+                T::neg_infinity(),
+                |m, &v| if v > m || v.is_nan() { v } else { m },
+            );
             let sum = line().fold(T::zero(), |s, &v| s + (v - top).exp());
             let (log, share) = (sum.ln(), sum.recip());
             for (y, &v) in out[i..].iter_mut().step_by(l.inner).zip(line()) {
-                *y = if l.flag { v - top - log } else { (v - top).exp() * share };
+                *y = if l.flag {
+                    v - top - log
+                } else {
+                    (v - top).exp() * share
+                };
             }
         }
     });
@@ -59,15 +66,28 @@ pub(crate) fn softmax_backward(launch: &CpuLaunch<'_>) -> Result<()> {
 
 fn softmax_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
     let l = lines(launch)?;
-    let (g, y, out) = (launch.read::<T>(0)?, launch.read::<T>(1)?, launch.write::<T>(2)?);
+    let (g, y, out) = (
+        launch.read::<T>(0)?,
+        launch.read::<T>(1)?,
+        launch.write::<T>(2)?,
+    );
     let slab = l.n * l.inner;
     parallel::chunks_mut(&mut out[..l.outer * slab], slab, l.threads, |o, out| {
         let (g, y) = (&g[o * slab..(o + 1) * slab], &y[o * slab..(o + 1) * slab]);
         for i in 0..l.inner {
-            let pairs = || g[i..].iter().step_by(l.inner).zip(y[i..].iter().step_by(l.inner));
+            let pairs = || {
+                g[i..]
+                    .iter()
+                    .step_by(l.inner)
+                    .zip(y[i..].iter().step_by(l.inner))
+            };
             let sum = pairs().fold(T::zero(), |s, (&g, &y)| s + if l.flag { g } else { g * y });
             for (dx, (&g, &y)) in out[i..].iter_mut().step_by(l.inner).zip(pairs()) {
-                *dx = if l.flag { g - y.exp() * sum } else { y * (g - sum) };
+                *dx = if l.flag {
+                    g - y.exp() * sum
+                } else {
+                    y * (g - sum)
+                };
             }
         }
     });
@@ -111,18 +131,23 @@ pub(crate) fn arg_extreme(launch: &CpuLaunch<'_>) -> Result<()> {
 fn arg_extreme_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
     let l = lines(launch)?;
     let (x, out) = (launch.read::<T>(0)?, launch.write::<i64>(1)?);
-    parallel::chunks_mut(&mut out[..l.outer * l.inner], l.inner, l.threads, |o, out| {
-        let x = &x[o * l.n * l.inner..];
-        for (i, at) in out.iter_mut().enumerate() {
-            let mut best = 0;
-            for j in 1..l.n {
-                if before(x[j * l.inner + i], x[best * l.inner + i], l.flag) {
-                    best = j;
+    parallel::chunks_mut(
+        &mut out[..l.outer * l.inner],
+        l.inner,
+        l.threads,
+        |o, out| {
+            let x = &x[o * l.n * l.inner..];
+            for (i, at) in out.iter_mut().enumerate() {
+                let mut best = 0;
+                for j in 1..l.n {
+                    if before(x[j * l.inner + i], x[best * l.inner + i], l.flag) {
+                        best = j;
+                    }
                 }
+                *at = best as i64;
             }
-            *at = best as i64;
-        }
-    });
+        },
+    );
     Ok(())
 }
 

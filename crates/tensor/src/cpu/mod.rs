@@ -4,16 +4,16 @@
 
 mod check;
 mod index;
-mod lines;
-mod nll;
-mod random;
 mod kernels;
 mod launch;
+mod lines;
 mod map;
 mod matmul;
 mod memory;
+mod nll;
 mod operand;
 mod parallel;
+mod random;
 mod reduce;
 mod scalar;
 

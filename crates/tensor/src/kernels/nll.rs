@@ -27,7 +27,13 @@ const PARAMS: usize = size_of::<NllParams>();
 pub static NLL: Kernel = Kernel {
     name: "nll",
     stem: "nll",
-    operands: &[Slot::Float, Slot::Index, Slot::Float, Slot::FloatOut, Slot::FloatOut],
+    operands: &[
+        Slot::Float,
+        Slot::Index,
+        Slot::Float,
+        Slot::FloatOut,
+        Slot::FloatOut,
+    ],
     params: PARAMS,
     checks: true,
 };

@@ -18,7 +18,10 @@ fn dense_index(op: &'static str, data: &Tensor, index: &Tensor) -> Result<Tensor
     match index.dtype() {
         DType::I64 => index.detach().contiguous(),
         DType::I32 => index.detach().to_dtype(DType::I64)?.contiguous(),
-        found => Err(Error::ExpectedDType { expected: DType::I64, found }),
+        found => Err(Error::ExpectedDType {
+            expected: DType::I64,
+            found,
+        }),
     }
 }
 
@@ -34,7 +37,9 @@ fn gather_lines(
 ) -> Result<Tensor> {
     let wide = match data.dtype() {
         DType::F32 | DType::F64 => data.alias(),
-        DType::I64 | DType::I32 if data.device().backend().supports(DType::F64) => data.to_dtype(DType::F64)?,
+        DType::I64 | DType::I32 if data.device().backend().supports(DType::F64) => {
+            data.to_dtype(DType::F64)?
+        }
         _ => data.to_dtype(DType::F32)?,
     };
     let out = Tensor::uninit(shape, wide.dtype(), data.device(), op)?;
@@ -43,7 +48,14 @@ fn gather_lines(
         let x = wide.detach().contiguous()?;
         let bytes = 2 * out.nbytes() as u64 + index.nbytes() as u64;
         let grid = Grid::Invocations(out.numel());
-        launch::kernel(&GATHER, &[&x, &index, &out], &params, grid, check, Cost { bytes, flops: 0 })?;
+        launch::kernel(
+            &GATHER,
+            &[&x, &index, &out],
+            &params,
+            grid,
+            check,
+            Cost { bytes, flops: 0 },
+        )?;
     }
     let from = data.shape().to_vec();
     let out = record(out, node, &[&wide], &[&index], move |f| {
@@ -53,7 +65,14 @@ fn gather_lines(
         }
         let dx = Tensor::uninit(&from, g.dtype(), g.device(), node)?;
         let grid = Grid::Invocations(dx.numel());
-        launch::kernel(&SCATTER_ADD, &[&f.saved[0], &g, &dx], &params, grid, None, Cost::default())?;
+        launch::kernel(
+            &SCATTER_ADD,
+            &[&f.saved[0], &g, &dx],
+            &params,
+            grid,
+            None,
+            Cost::default(),
+        )?;
         Ok(vec![Some(dx)])
     })?;
     out.to_dtype(data.dtype())
@@ -92,7 +111,15 @@ impl Tensor {
             pad: 0,
         };
         let shape = index.shape().to_vec();
-        gather_lines("gather", "GatherBackward0", &data, index, lines, &shape, params)
+        gather_lines(
+            "gather",
+            "GatherBackward0",
+            &data,
+            index,
+            lines,
+            &shape,
+            params,
+        )
     }
 
     /// The slices of `dim` that a vector of indices names, in its order.
@@ -100,9 +127,19 @@ impl Tensor {
         self.pick(dim, index, "index_select", "IndexSelectBackward0")
     }
 
-    fn pick(&self, dim: isize, index: &Tensor, op: &'static str, node: &'static str) -> Result<Tensor> {
+    fn pick(
+        &self,
+        dim: isize,
+        index: &Tensor,
+        op: &'static str,
+        node: &'static str,
+    ) -> Result<Tensor> {
         if index.rank() > 1 {
-            return Err(Error::argument(op, "index_select(): Index is supposed to be a vector", "flatten the index"));
+            return Err(Error::argument(
+                op,
+                "index_select(): Index is supposed to be a vector",
+                "flatten the index",
+            ));
         }
         let index = dense_index(op, self, index)?;
         let lines = Lines::of(self, dim)?;
@@ -127,12 +164,18 @@ impl Tensor {
     /// Rows of `weight` that the indices (`self`, of any shape) name.
     pub fn embedding(&self, weight: &Tensor) -> Result<Tensor> {
         if weight.rank() != 2 {
-            return Err(Error::argument("embedding", "'weight' must be 2-D", "give [number of embeddings, size of each]"));
+            return Err(Error::argument(
+                "embedding",
+                "'weight' must be 2-D",
+                "give [number of embeddings, size of each]",
+            ));
         }
         let flat = self.reshape(&[-1])?;
         let mut shape = self.shape().to_vec();
         shape.push(weight.shape()[1]);
-        weight.pick(0, &flat, "embedding", "EmbeddingBackward0")?.reshape_to(&shape)
+        weight
+            .pick(0, &flat, "embedding", "EmbeddingBackward0")?
+            .reshape_to(&shape)
     }
 
     /// A new last dimension of size `classes` with a 1 at the index.
@@ -149,28 +192,48 @@ impl Tensor {
             index_inner: 0,
             pad: 0,
         };
-        let check = Some(Check::Index { op: "one_hot", size: classes });
-        launch::kernel(&CHECK_INDEX, &[&index], &params, Grid::Invocations(n), check, Cost::default())?;
+        let check = Some(Check::Index {
+            op: "one_hot",
+            size: classes,
+        });
+        launch::kernel(
+            &CHECK_INDEX,
+            &[&index],
+            &params,
+            Grid::Invocations(n),
+            check,
+            Cost::default(),
+        )?;
         let range = Tensor::arange(0.0, classes as f64, 1.0, DType::I64, self.device())?;
         index.unsqueeze(-1)?.eq(&range)?.to_dtype(DType::I64)
     }
 
     /// Join tensors along a dimension that they have.
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-        let Some(first) = tensors.first() else { return Err(Error::EmptyList { op: "torch.cat" }) };
+        let Some(first) = tensors.first() else {
+            return Err(Error::EmptyList { op: "torch.cat" });
+        };
         let d = first.layout().dim(dim)?;
         let mut shape = first.shape().to_vec();
         let mut dtype = first.dtype();
         for (number, t) in tensors.iter().enumerate().skip(1) {
             if t.rank() != first.rank() {
-                return Err(Error::CatRank { expected: first.rank(), got: t.rank() });
+                return Err(Error::CatRank {
+                    expected: first.rank(),
+                    got: t.rank(),
+                });
             }
             if !t.device().same(first.device()) {
                 return Err(mismatch("cat", ("tensors[0]", first), ("tensors", t)));
             }
             for (i, (&want, &got)) in first.shape().iter().zip(t.shape()).enumerate() {
                 if i != d && want != got {
-                    return Err(Error::CatSize { dim: d, expected: want, got, number });
+                    return Err(Error::CatSize {
+                        dim: d,
+                        expected: want,
+                        got,
+                        number,
+                    });
                 }
             }
             if let Some(n) = shape.get_mut(d) {
@@ -179,14 +242,19 @@ impl Tensor {
             dtype = dtype.promote(t.dtype());
         }
         if first.rank() == 0 {
-            return Err(Error::argument("cat", "zero-dimensional tensor (at position 0) cannot be concatenated", "use stack"));
+            return Err(Error::argument(
+                "cat",
+                "zero-dimensional tensor (at position 0) cannot be concatenated",
+                "use stack",
+            ));
         }
         let out = Tensor::uninit(&shape, dtype, first.device(), "cat")?;
         let mut parts = Vec::with_capacity(tensors.len());
         let mut start = 0;
         for t in tensors {
             let length = t.shape()[d];
-            out.with_layout(out.layout().narrow(dim, start, length)?).copy_(&t.detach())?;
+            out.with_layout(out.layout().narrow(dim, start, length)?)
+                .copy_(&t.detach())?;
             parts.push((start, length, t.dtype()));
             start += length as isize;
         }
@@ -194,20 +262,33 @@ impl Tensor {
             let piece = |n: usize, &(start, length, dtype): &(isize, usize, DType)| {
                 f.for_input(n, || f.grad.narrow(dim, start, length)?.to_dtype(dtype))
             };
-            parts.iter().enumerate().map(|(n, part)| piece(n, part)).collect()
+            parts
+                .iter()
+                .enumerate()
+                .map(|(n, part)| piece(n, part))
+                .collect()
         })
     }
 
     /// Join tensors of one shape along a new dimension.
     pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-        let Some(first) = tensors.first() else { return Err(Error::EmptyList { op: "stack" }) };
+        let Some(first) = tensors.first() else {
+            return Err(Error::EmptyList { op: "stack" });
+        };
         for (number, t) in tensors.iter().enumerate() {
             if t.shape() != first.shape() {
                 let (first, other) = (first.shape().to_vec(), t.shape().to_vec());
-                return Err(Error::StackSize { first, other, number });
+                return Err(Error::StackSize {
+                    first,
+                    other,
+                    number,
+                });
             }
         }
-        let wide = tensors.iter().map(|t| t.unsqueeze(dim)).collect::<Result<Vec<_>>>()?;
+        let wide = tensors
+            .iter()
+            .map(|t| t.unsqueeze(dim))
+            .collect::<Result<Vec<_>>>()?;
         Tensor::cat(&wide.iter().collect::<Vec<_>>(), dim)
     }
 
@@ -217,7 +298,11 @@ impl Tensor {
         if pads.len() % 2 != 0 || pads.len() / 2 > self.rank() {
             return Err(Error::argument(
                 "pad",
-                format!("Padding length must be even and at most twice the {} dimensions, but got {}", self.rank(), pads.len()),
+                format!(
+                    "Padding length must be even and at most twice the {} dimensions, but got {}",
+                    self.rank(),
+                    pads.len()
+                ),
                 "give (before, after) for each dimension from the last",
             ));
         }
@@ -232,7 +317,10 @@ impl Tensor {
             if size < 0 || length < 0 {
                 return Err(Error::argument(
                     "pad",
-                    format!("The input size {}, plus negative padding {before} and {after}, resulted in a negative output size", shape[d]),
+                    format!(
+                        "The input size {}, plus negative padding {before} and {after}, resulted in a negative output size",
+                        shape[d]
+                    ),
                     "crop less",
                 ));
             }
@@ -257,14 +345,23 @@ impl Tensor {
 
     fn triangle(&self, op: &'static str, diagonal: isize, lower: bool) -> Result<Tensor> {
         if self.rank() < 2 {
-            return Err(Error::argument(op, format!("{op}: input tensor must have at least 2 dimensions"), "give a matrix"));
+            return Err(Error::argument(
+                op,
+                format!("{op}: input tensor must have at least 2 dimensions"),
+                "give a matrix",
+            ));
         }
         let (rows, cols) = (self.shape()[self.rank() - 2], self.shape()[self.rank() - 1]);
         let device = self.device();
         let shift = diagonal as f64;
-        let down = Tensor::arange(shift, shift + rows as f64, 1.0, DType::I32, device)?.unsqueeze(1)?;
+        let down =
+            Tensor::arange(shift, shift + rows as f64, 1.0, DType::I32, device)?.unsqueeze(1)?;
         let across = Tensor::arange(0.0, cols as f64, 1.0, DType::I32, device)?;
-        let keep = if lower { down.ge(&across)? } else { down.le(&across)? };
+        let keep = if lower {
+            down.ge(&across)?
+        } else {
+            down.le(&across)?
+        };
         keep.where_(self, &Tensor::zeros(&[1], self.dtype(), device)?)
     }
 
@@ -282,8 +379,15 @@ impl Tensor {
     pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
         let total = self.size(dim)?;
         if size == 0 {
-            return Err(Error::argument("split", "split_size must be positive", "give a size of 1 or more"));
+            return Err(Error::argument(
+                "split",
+                "split_size must be positive",
+                "give a size of 1 or more",
+            ));
         }
-        (0..total).step_by(size).map(|at| self.narrow(dim, at as isize, size.min(total - at))).collect()
+        (0..total)
+            .step_by(size)
+            .map(|at| self.narrow(dim, at as isize, size.min(total - at)))
+            .collect()
     }
 }

@@ -24,9 +24,19 @@ impl Lines {
         let dim = x.layout().dim(dim)?;
         let s = x.shape();
         if s.is_empty() {
-            return Ok(Lines { outer: 1, n: 1, inner: 1, dim });
+            return Ok(Lines {
+                outer: 1,
+                n: 1,
+                inner: 1,
+                dim,
+            });
         }
-        Ok(Lines { outer: s[..dim].iter().product(), n: s[dim], inner: s[dim + 1..].iter().product(), dim })
+        Ok(Lines {
+            outer: s[..dim].iter().product(),
+            n: s[dim],
+            inner: s[dim + 1..].iter().product(),
+            dim,
+        })
     }
 
     fn params(&self, flag: bool, k: usize) -> Result<LineParams> {
@@ -56,8 +66,11 @@ impl Tensor {
     }
 
     fn softmax_of(&self, dim: isize, log: bool) -> Result<Tensor> {
-        let (op, node) =
-            if log { ("log_softmax", "LogSoftmaxBackward0") } else { ("softmax", "SoftmaxBackward0") };
+        let (op, node) = if log {
+            ("log_softmax", "LogSoftmaxBackward0")
+        } else {
+            ("softmax", "SoftmaxBackward0")
+        };
         let wide = self.for_kernel(op)?;
         let lines = Lines::of(self, dim)?;
         let params = lines.params(log, 0)?;
@@ -65,7 +78,14 @@ impl Tensor {
         let flops = self.numel() as u64 * 5;
         if self.numel() > 0 {
             let x = wide.detach().contiguous()?;
-            launch::kernel(&SOFTMAX, &[&x, &out], &params, lines.grid(), None, Cost { bytes: 0, flops })?;
+            launch::kernel(
+                &SOFTMAX,
+                &[&x, &out],
+                &params,
+                lines.grid(),
+                None,
+                Cost { bytes: 0, flops },
+            )?;
         }
         let saved = out.alias();
         let out = record(out, node, &[&wide], &[&saved], move |f| {
@@ -73,7 +93,14 @@ impl Tensor {
             let dx = Tensor::uninit(y.shape(), y.dtype(), y.device(), node)?;
             if y.numel() > 0 {
                 let cost = Cost { bytes: 0, flops };
-                launch::kernel(&SOFTMAX_BACKWARD, &[&g, y, &dx], &params, lines.grid(), None, cost)?;
+                launch::kernel(
+                    &SOFTMAX_BACKWARD,
+                    &[&g, y, &dx],
+                    &params,
+                    lines.grid(),
+                    None,
+                    cost,
+                )?;
             }
             Ok(vec![Some(dx)])
         })?;
@@ -96,8 +123,18 @@ impl Tensor {
         let out = Tensor::uninit(self.shape(), wide.dtype(), self.device(), "cumsum")?;
         if self.numel() > 0 {
             let x = wide.detach().contiguous()?;
-            let cost = Cost { bytes: 0, flops: self.numel() as u64 };
-            launch::kernel(&CUMSUM, &[&x, &out], &lines.params(reverse, 0)?, lines.grid(), None, cost)?;
+            let cost = Cost {
+                bytes: 0,
+                flops: self.numel() as u64,
+            };
+            launch::kernel(
+                &CUMSUM,
+                &[&x, &out],
+                &lines.params(reverse, 0)?,
+                lines.grid(),
+                None,
+                cost,
+            )?;
         }
         let out = record(out, "CumsumBackward0", &[&wide], &[], move |f| {
             Ok(vec![Some(f.grad.running_sum(dim, !reverse)?)])
@@ -110,20 +147,38 @@ impl Tensor {
         self.running_sum(dim, false)
     }
 
-    fn arg_extreme(&self, op: &'static str, dim: Option<isize>, keepdim: bool, smallest: bool) -> Result<Tensor> {
+    fn arg_extreme(
+        &self,
+        op: &'static str,
+        dim: Option<isize>,
+        keepdim: bool,
+        smallest: bool,
+    ) -> Result<Tensor> {
         let Some(dim) = dim else {
-            let flat = self.detach().reshape(&[-1])?.arg_extreme(op, Some(0), false, smallest)?;
-            return if keepdim { flat.reshape_to(&vec![1; self.rank()]) } else { Ok(flat) };
+            let flat = self
+                .detach()
+                .reshape(&[-1])?
+                .arg_extreme(op, Some(0), false, smallest)?;
+            return if keepdim {
+                flat.reshape_to(&vec![1; self.rank()])
+            } else {
+                Ok(flat)
+            };
         };
         let lines = Lines::of(self, dim)?;
         if lines.n == 0 {
-            return Err(Error::EmptyReduction { op, shape: self.shape().to_vec() });
+            return Err(Error::EmptyReduction {
+                op,
+                shape: self.shape().to_vec(),
+            });
         }
         // Integers up to 2^24 keep their order in float32, those of 32 bits in float64 where there is one.
         let x = self.detach();
         let x = match x.dtype() {
             DType::F32 | DType::F64 => x,
-            DType::I32 | DType::I64 if x.device().backend().supports(DType::F64) => x.to_dtype(DType::F64)?,
+            DType::I32 | DType::I64 if x.device().backend().supports(DType::F64) => {
+                x.to_dtype(DType::F64)?
+            }
             _ => x.to_dtype(DType::F32)?,
         };
         let mut shape = self.shape().to_vec();
@@ -131,9 +186,23 @@ impl Tensor {
             *n = 1;
         }
         let out = Tensor::uninit(&shape, DType::I64, self.device(), op)?;
-        let cost = Cost { bytes: 0, flops: self.numel() as u64 };
-        launch::kernel(&ARG_EXTREME, &[&x.contiguous()?, &out], &lines.params(smallest, 0)?, lines.grid(), None, cost)?;
-        if keepdim || self.rank() == 0 { Ok(out) } else { out.squeeze(lines.dim as isize) }
+        let cost = Cost {
+            bytes: 0,
+            flops: self.numel() as u64,
+        };
+        launch::kernel(
+            &ARG_EXTREME,
+            &[&x.contiguous()?, &out],
+            &lines.params(smallest, 0)?,
+            lines.grid(),
+            None,
+            cost,
+        )?;
+        if keepdim || self.rank() == 0 {
+            Ok(out)
+        } else {
+            out.squeeze(lines.dim as isize)
+        }
     }
 
     /// Index of the first largest element along `dim` (of all, row-major, if `None`).
@@ -161,8 +230,18 @@ impl Tensor {
         let indices = Tensor::uninit(&shape, DType::I64, self.device(), "topk")?;
         if values.numel() > 0 {
             let x = wide.detach().contiguous()?;
-            let cost = Cost { bytes: 0, flops: (self.numel() * k) as u64 };
-            launch::kernel(&TOPK, &[&x, &values, &indices], &lines.params(!largest, k)?, lines.grid(), None, cost)?;
+            let cost = Cost {
+                bytes: 0,
+                flops: (self.numel() * k) as u64,
+            };
+            launch::kernel(
+                &TOPK,
+                &[&x, &values, &indices],
+                &lines.params(!largest, k)?,
+                lines.grid(),
+                None,
+                cost,
+            )?;
         }
         let from = self.shape().to_vec();
         let values = record(values, "TopkBackward0", &[&wide], &[&indices], move |f| {
@@ -179,7 +258,14 @@ impl Tensor {
             };
             let grid = Grid::Invocations(dx.numel());
             let g = f.grad.contiguous()?;
-            launch::kernel(&SCATTER_ADD, &[&f.saved[0], &g, &dx], &params, grid, None, Cost::default())?;
+            launch::kernel(
+                &SCATTER_ADD,
+                &[&f.saved[0], &g, &dx],
+                &params,
+                grid,
+                None,
+                Cost::default(),
+            )?;
             Ok(vec![Some(dx)])
         })?;
         Ok((values.to_dtype(self.dtype())?, indices))

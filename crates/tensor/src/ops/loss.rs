@@ -48,7 +48,12 @@ pub struct ClassLoss<'a> {
 
 impl Default for ClassLoss<'_> {
     fn default() -> Self {
-        ClassLoss { weight: None, ignore_index: -100, label_smoothing: 0.0, reduction: Reduction::Mean }
+        ClassLoss {
+            weight: None,
+            ignore_index: -100,
+            label_smoothing: 0.0,
+            reduction: Reduction::Mean,
+        }
     }
 }
 
@@ -130,10 +135,14 @@ impl Tensor {
             None => logp,
         };
         // Ignored targets have no share; what is spread over the classes counts only where there is one.
-        let counted = shares.ne(&Tensor::zeros(&[1], shares.dtype(), shares.device())?)?.to_dtype(shares.dtype())?;
+        let counted = shares
+            .ne(&Tensor::zeros(&[1], shares.dtype(), shares.device())?)?
+            .to_dtype(shares.dtype())?;
         let smooth = spread.sum(&[dim], false)?.neg()?.mul(&counted)?;
         let epsilon = options.label_smoothing;
-        let mixed = losses.mul_scalar(1.0 - epsilon)?.add_scaled(&smooth, epsilon / classes)?;
+        let mixed = losses
+            .mul_scalar(1.0 - epsilon)?
+            .add_scaled(&smooth, epsilon / classes)?;
         match options.reduction {
             Reduction::None => Ok(mixed),
             Reduction::Sum => mixed.sum_all(),
@@ -141,10 +150,17 @@ impl Tensor {
         }
     }
 
-    fn against_probabilities(&self, target: &Tensor, dim: isize, options: ClassLoss<'_>) -> Result<Tensor> {
+    fn against_probabilities(
+        &self,
+        target: &Tensor,
+        dim: isize,
+        options: ClassLoss<'_>,
+    ) -> Result<Tensor> {
         let classes = self.shape()[dim as usize] as f64;
         let epsilon = options.label_smoothing;
-        let target = target.mul_scalar(1.0 - epsilon)?.add_scalar(epsilon / classes)?;
+        let target = target
+            .mul_scalar(1.0 - epsilon)?
+            .add_scalar(epsilon / classes)?;
         let weighted = match options.weight {
             Some(w) => self.mul(&shaped_weight(w, self)?)?,
             None => self.alias(),
@@ -153,7 +169,9 @@ impl Tensor {
         match options.reduction {
             Reduction::None => Ok(losses),
             Reduction::Sum => losses.sum_all(),
-            Reduction::Mean => losses.sum_all()?.div_scalar((self.numel() as f64 / classes).max(1.0)),
+            Reduction::Mean => losses
+                .sum_all()?
+                .div_scalar((self.numel() as f64 / classes).max(1.0)),
         }
     }
 
@@ -163,30 +181,58 @@ impl Tensor {
             return Err(mismatch("nll_loss", ("self", self), ("target", target)));
         }
         if target.dtype() != DType::I64 {
-            return Err(Error::ExpectedDType { expected: DType::I64, found: target.dtype() });
+            return Err(Error::ExpectedDType {
+                expected: DType::I64,
+                found: target.dtype(),
+            });
         }
         let wide = self.for_kernel("nll_loss")?;
         let s = self.shape();
         let (batch, classes, inner) = match s {
-            [] => return Err(Error::argument("nll_loss", "the input has no classes", "give [batch, classes]")),
+            [] => {
+                return Err(Error::argument(
+                    "nll_loss",
+                    "the input has no classes",
+                    "give [batch, classes]",
+                ));
+            }
             [classes] => (1, *classes, 1),
             _ => (s[0], s[1], s[2..].iter().product()),
         };
-        let want: Vec<usize> = if s.len() == 1 { Vec::new() } else { [&s[..1], &s[2..]].concat() };
+        let want: Vec<usize> = if s.len() == 1 {
+            Vec::new()
+        } else {
+            [&s[..1], &s[2..]].concat()
+        };
         if target.shape() != want {
             let rows = target.shape().first().copied().unwrap_or(1);
             if rows != batch {
-                return Err(Error::BatchSize { input: batch, target: rows });
+                return Err(Error::BatchSize {
+                    input: batch,
+                    target: rows,
+                });
             }
             let (left, right) = (s.to_vec(), target.shape().to_vec());
-            return Err(Error::ShapeMismatch { op: "nll_loss", left, right, rule: "targets have the input's shape without the classes" });
+            return Err(Error::ShapeMismatch {
+                op: "nll_loss",
+                left,
+                right,
+                rule: "targets have the input's shape without the classes",
+            });
         }
         let weight = match options.weight {
             Some(w) if w.shape() != [classes] => {
                 let (left, right) = (w.shape().to_vec(), vec![classes]);
-                return Err(Error::ShapeMismatch { op: "nll_loss", left, right, rule: "weight tensor should be defined for all classes" });
+                return Err(Error::ShapeMismatch {
+                    op: "nll_loss",
+                    left,
+                    right,
+                    rule: "weight tensor should be defined for all classes",
+                });
             }
-            Some(w) if !w.device().same(self.device()) => return Err(mismatch("nll_loss", ("self", self), ("weight", w))),
+            Some(w) if !w.device().same(self.device()) => {
+                return Err(mismatch("nll_loss", ("self", self), ("weight", w)));
+            }
             Some(w) => w.detach().to_dtype(wide.dtype())?.contiguous()?,
             // Never read, yet a binding must name something.
             None => Tensor::uninit(&[1], wide.dtype(), self.device(), "nll_loss")?,
@@ -206,16 +252,39 @@ impl Tensor {
         let count = batch * inner;
         let operands = [&logp, &target, &weight, &losses, &shares];
         let check = Some(Check::Target { classes });
-        launch::kernel(&NLL, &operands, &params, Grid::Invocations(count), check, Cost::default())?;
+        launch::kernel(
+            &NLL,
+            &operands,
+            &params,
+            Grid::Invocations(count),
+            check,
+            Cost::default(),
+        )?;
         let shape = s.to_vec();
-        let losses = record(losses, "NllLossBackward0", &[&wide], &[&target, &weight], move |f| {
-            let g = f.grad.contiguous()?;
-            let dx = Tensor::uninit(&shape, g.dtype(), g.device(), "nll_loss")?;
-            let operands = [&f.saved[0], &f.saved[1], &g, &dx];
-            launch::kernel(&NLL_BACKWARD, &operands, &params, Grid::Invocations(dx.numel()), None, Cost::default())?;
-            Ok(vec![Some(dx)])
-        })?;
-        Ok((losses.to_dtype(self.dtype())?, shares.to_dtype(self.dtype())?))
+        let losses = record(
+            losses,
+            "NllLossBackward0",
+            &[&wide],
+            &[&target, &weight],
+            move |f| {
+                let g = f.grad.contiguous()?;
+                let dx = Tensor::uninit(&shape, g.dtype(), g.device(), "nll_loss")?;
+                let operands = [&f.saved[0], &f.saved[1], &g, &dx];
+                launch::kernel(
+                    &NLL_BACKWARD,
+                    &operands,
+                    &params,
+                    Grid::Invocations(dx.numel()),
+                    None,
+                    Cost::default(),
+                )?;
+                Ok(vec![Some(dx)])
+            },
+        )?;
+        Ok((
+            losses.to_dtype(self.dtype())?,
+            shares.to_dtype(self.dtype())?,
+        ))
     }
 }
 

@@ -3,8 +3,8 @@
 pub(crate) mod check;
 mod convert;
 mod elementwise;
-mod inplace;
 mod index;
+mod inplace;
 pub(crate) mod launch;
 mod lines;
 pub mod loss;

@@ -13,25 +13,51 @@ impl Tensor {
     /// Uniform in `[0, 1)`, made on the device.
     pub fn rand(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
         let out = Tensor::uninit(shape, DType::F32, device, "rand")?;
-        let count = u32::try_from(out.numel())
-            .map_err(|_| Error::argument("rand", "more than 2^32 numbers at once", "make them in parts"))?;
+        let count = u32::try_from(out.numel()).map_err(|_| {
+            Error::argument(
+                "rand",
+                "more than 2^32 numbers at once",
+                "make them in parts",
+            )
+        })?;
         let draw = generator.reserve(u64::from(count));
-        let params = RandomParams { counter: draw.counter, key: draw.key, count, pad: 0 };
-        let cost = Cost { bytes: 0, flops: 20 * u64::from(count) };
-        launch::kernel(&UNIFORM, &[&out], &params, Grid::Invocations(out.numel()), None, cost)?;
+        let params = RandomParams {
+            counter: draw.counter,
+            key: draw.key,
+            count,
+            pad: 0,
+        };
+        let cost = Cost {
+            bytes: 0,
+            flops: 20 * u64::from(count),
+        };
+        launch::kernel(
+            &UNIFORM,
+            &[&out],
+            &params,
+            Grid::Invocations(out.numel()),
+            None,
+            cost,
+        )?;
         Ok(out)
     }
 
     /// Standard normal, made on the host so that every device gets the same values.
     pub fn randn(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
         let mut values = vec![0f32; shape.iter().product()];
-        generator.reserve(2 * values.len() as u64).normal_f32(0.0, 1.0, &mut values);
+        generator
+            .reserve(2 * values.len() as u64)
+            .normal_f32(0.0, 1.0, &mut values);
         Tensor::from_slice(&values, shape, device)
     }
 
     /// A random order of `0..n`, as int64.
     pub fn randperm(n: usize, generator: &Generator, device: &Device) -> Result<Tensor> {
-        let order: Vec<i64> = generator.permutation(n).into_iter().map(|i| i as i64).collect();
+        let order: Vec<i64> = generator
+            .permutation(n)
+            .into_iter()
+            .map(|i| i as i64)
+            .collect();
         Tensor::from_slice(&order, &[n], device)
     }
 
