@@ -43,6 +43,15 @@ fn class_loss<'a>(attrs: &Map<String, Value>, weight: Option<&'a Tensor>) -> Cla
     }
 }
 
+/// One number for rows and columns, or one for each.
+fn pair(attrs: &Map<String, Value>, key: &str) -> Option<[usize; 2]> {
+    match list(attrs, key)[..] {
+        [] => None,
+        [both] => Some([both as usize; 2]),
+        [rows, columns, ..] => Some([rows as usize, columns as usize]),
+    }
+}
+
 /// Run a case's operation; `None` if the engine has none of this name.
 pub fn apply(case: &Case, x: &[Tensor]) -> Option<Result<Vec<Tensor>>> {
     let a = &case.attrs;
@@ -100,6 +109,39 @@ pub fn apply(case: &Case, x: &[Tensor]) -> Option<Result<Vec<Tensor>>> {
         "matmul_nt" => one(x[1].t().and_then(|t| x[0].matmul(&t))),
         "matmul_tt" => one(x[0].t().and_then(|a| a.matmul(&x[1].t()?))),
         "linear" => one(x[0].linear(&x[1], x.get(2))),
+        "conv2d" => {
+            let options = tensor::Conv2dOptions {
+                stride: pair(a, "stride").unwrap_or([1, 1]),
+                padding: pair(a, "padding").unwrap_or([0, 0]),
+                dilation: pair(a, "dilation").unwrap_or([1, 1]),
+                groups: a.get("groups").map_or(1, |g| g.as_u64().unwrap() as usize),
+            };
+            one(x[0].conv2d(&x[1], x.get(2), options))
+        }
+        "max_pool2d" | "avg_pool2d" => {
+            let kernel = pair(a, "kernel_size").unwrap();
+            let (stride, padding) = (pair(a, "stride"), pair(a, "padding").unwrap_or([0, 0]));
+            if case.op == "max_pool2d" {
+                one(x[0].max_pool2d(kernel, stride, padding))
+            } else {
+                one(x[0].avg_pool2d(kernel, stride, padding))
+            }
+        }
+        "adaptive_avg_pool2d" => one(x[0].adaptive_avg_pool2d(pair(a, "output_size").unwrap())),
+        "batch_norm" => {
+            let (mean, var) = (&x[3], &x[4]);
+            let y = x[0].batch_norm(
+                Some(&x[1]),
+                Some(&x[2]),
+                Some(mean),
+                Some(var),
+                b(a, "training", false),
+                f(a, "momentum"),
+                f(a, "eps"),
+            );
+            y.map(|y| vec![y, mean.alias(), var.alias()])
+        }
+        "layer_norm" => one(x[0].layer_norm(x[1].shape(), Some(&x[1]), x.get(2), f(a, "eps"))),
         "flip" => one(x[0].flip(&list(a, "dims"))),
         "narrow" => one(x[0].narrow(i(a, "dim"), i(a, "start"), i(a, "length") as usize)),
         "select" => one(x[0].select(i(a, "dim"), i(a, "index"))),

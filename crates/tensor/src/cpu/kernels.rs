@@ -1,7 +1,7 @@
 //! The table of hand-written kernels.
 
 use super::launch::CpuLaunch;
-use super::{check, index, lines, matmul, nll, random};
+use super::{check, conv2d, index, lines, matmul, nll, pool2d, random};
 use crate::device::DeviceId;
 use crate::error::{Error, Result};
 
@@ -22,6 +22,15 @@ const TABLE: &[(&str, Entry)] = &[
     ("nll", nll::nll),
     ("nll_backward", nll::nll_backward),
     ("uniform_random", random::uniform),
+    ("conv2d", conv2d::conv2d),
+    ("conv2d_grad_input", conv2d::conv2d_grad_input),
+    ("conv2d_grad_weight", conv2d::conv2d_grad_weight),
+    ("max_pool2d", pool2d::max_pool2d),
+    ("max_pool2d_grad", pool2d::max_pool2d_grad),
+    ("avg_pool2d", pool2d::avg_pool2d),
+    ("avg_pool2d_grad", pool2d::avg_pool2d_grad),
+    ("adaptive_avg_pool2d", pool2d::adaptive_avg_pool2d),
+    ("adaptive_avg_pool2d_grad", pool2d::adaptive_avg_pool2d_grad),
 ];
 
 /// The function of this name.

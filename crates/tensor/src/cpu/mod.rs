@@ -3,8 +3,10 @@
 //! It runs every launch at once, on the caller's thread and on rayon's where the work is large enough.
 
 mod check;
+mod conv2d;
 mod index;
 mod kernels;
+mod lanes;
 mod launch;
 mod lines;
 mod map;
@@ -13,6 +15,7 @@ mod memory;
 mod nll;
 mod operand;
 mod parallel;
+mod pool2d;
 mod random;
 mod reduce;
 mod scalar;

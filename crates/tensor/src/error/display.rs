@@ -305,6 +305,16 @@ impl fmt::Display for Error {
                 left.scalar_name(),
                 right.scalar_name()
             ),
+            ConvDType {
+                name,
+                input,
+                parameter,
+            } => write!(
+                f,
+                "Input type ({}) and {name} type ({}) should be the same",
+                c_name(*input),
+                c_name(*parameter)
+            ),
             ExpectedDType { expected, found } => write!(
                 f,
                 "expected scalar type {} but found {}",

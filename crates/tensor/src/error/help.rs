@@ -83,6 +83,9 @@ impl Error {
             MatmulDType { left, .. } | LinearDType { left, .. } => format!(
                 "convert one side: x.to_dtype({left}) (NumPy arrays are float64 unless told otherwise)"
             ),
+            ConvDType { parameter, .. } => format!(
+                "convert the input to the layer's type: x.to_dtype({parameter}) (NumPy arrays are float64 unless told otherwise)"
+            ),
             ExpectedDType { expected, .. } => format!("convert with to_dtype({expected})"),
             DTypeNotFloat { .. } => "convert first, for example to_dtype(float32)".into(),
             BoolNotSupported { .. } => "convert the mask to a number type first".into(),

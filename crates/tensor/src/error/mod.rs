@@ -217,6 +217,11 @@ pub enum Error {
         left: DType,
         right: DType,
     },
+    ConvDType {
+        name: &'static str,
+        input: DType,
+        parameter: DType,
+    },
     ExpectedDType {
         expected: DType,
         found: DType,

@@ -3,10 +3,12 @@
 //! Each has a twin in `shaders/`, `kernels/` and `cpu/` under the same stem and name.
 
 pub mod check;
+pub mod conv2d;
 pub mod index;
 pub mod lines;
 pub mod matmul;
 pub mod nll;
+pub mod pool2d;
 pub mod random;
 
 use crate::kernel::Kernel;
@@ -26,4 +28,13 @@ pub const ALL: &[&Kernel] = &[
     &nll::NLL,
     &nll::NLL_BACKWARD,
     &random::UNIFORM,
+    &conv2d::CONV2D,
+    &conv2d::CONV2D_GRAD_INPUT,
+    &conv2d::CONV2D_GRAD_WEIGHT,
+    &pool2d::MAX_POOL2D,
+    &pool2d::MAX_POOL2D_GRAD,
+    &pool2d::AVG_POOL2D,
+    &pool2d::AVG_POOL2D_GRAD,
+    &pool2d::ADAPTIVE_AVG_POOL2D,
+    &pool2d::ADAPTIVE_AVG_POOL2D_GRAD,
 ];

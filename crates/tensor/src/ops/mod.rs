@@ -1,6 +1,7 @@
 //! Operations, one family a file, each with its gradient beside it.
 
 pub(crate) mod check;
+pub(crate) mod conv2d;
 mod convert;
 mod elementwise;
 mod index;
@@ -9,7 +10,9 @@ pub(crate) mod launch;
 mod lines;
 pub mod loss;
 mod matmul;
+mod norm;
 mod operators;
 pub mod pointwise;
+mod pool2d;
 mod reduce;
 mod views;
