@@ -25,6 +25,7 @@ pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use layout::Layout;
 pub use ops::conv2d::Conv2dOptions;
+pub use ops::fused;
 pub use ops::loss::{ClassLoss, Reduction};
 pub use ops::pointwise;
 pub use storage::{Shared, Storage};

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod conv2d;
 mod convert;
 mod elementwise;
+pub mod fused;
 mod index;
 mod inplace;
 pub(crate) mod launch;

@@ -1,0 +1,54 @@
+//! Modules one after another.
+
+use crate::module::{Entry, Module};
+use tensor::{Result, Tensor};
+
+/// Runs its modules in order. They are named `0`, `1`, ... or as they were added.
+#[derive(Default)]
+pub struct Sequential {
+    modules: Vec<(String, Box<dyn Module>)>,
+}
+
+impl Sequential {
+    /// None yet.
+    pub fn new() -> Sequential {
+        Sequential::default()
+    }
+
+    /// One more, named by its number.
+    pub fn add(self, module: impl Module + 'static) -> Sequential {
+        let name = self.modules.len().to_string();
+        self.named(&name, module)
+    }
+
+    /// One more, with a name of its own.
+    pub fn named(mut self, name: &str, module: impl Module + 'static) -> Sequential {
+        self.modules.push((name.to_owned(), Box::new(module)));
+        self
+    }
+
+    /// Its modules with their names.
+    pub fn children(&self) -> impl Iterator<Item = (&str, &dyn Module)> {
+        self.modules.iter().map(|(name, module)| (name.as_str(), &**module))
+    }
+}
+
+impl Module for Sequential {
+    fn name(&self) -> &'static str {
+        "Sequential"
+    }
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        self.modules.iter().try_fold(x.alias(), |x, (_, module)| module.forward(&x))
+    }
+
+    fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {
+        for (name, module) in &self.modules {
+            module.collect(&format!("{prefix}{name}."), into);
+        }
+    }
+
+    fn train(&self, on: bool) {
+        self.modules.iter().for_each(|(_, module)| module.train(on));
+    }
+}
