@@ -436,8 +436,9 @@ fn f32_of_i64(v: vec2<u32>) -> f32 {
 }
 
 
+// Division by zero, and the one quotient that does not fit, give 0.
 fn i32_div(a: i32, b: i32) -> i32 {
-    if (b == 0) { return 0; }
+    if (b == 0 || (b == -1 && a == i32(-2147483648))) { return 0; }
     return a / b;
 }
 

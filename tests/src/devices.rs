@@ -22,7 +22,8 @@ pub fn open(name: &str) -> Device {
     let id = DeviceId::parse(name).unwrap_or_else(|e| panic!("{name}: {e}; {}", e.help()));
     match id.kind {
         DeviceKind::Cpu => Device::cpu(),
-        DeviceKind::Wgpu => panic!("{name} was asked for, but this build has no WGSL device"),
+        DeviceKind::Wgpu => pollster::block_on(tensor_wgpu::open(id.index))
+            .unwrap_or_else(|e| panic!("{name}: {e}; {}", e.help())),
         DeviceKind::Cuda => panic!("{name} was asked for, but this build has no CUDA device"),
     }
 }

@@ -7,6 +7,15 @@ use tensor::print::library;
 /// Stem and text of every file in `shaders/`.
 pub(crate) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 
+/// The forms of a kernel that the device chooses between: the entry points `<name>_<choice>`, or the one `<name>`.
+pub fn choices(kernel: &Kernel) -> &'static [&'static str] {
+    if kernel.stem == "matmul" {
+        &["register", "tile", "small"]
+    } else {
+        &[""]
+    }
+}
+
 /// The module of `kernel` and its entry point, or `None` where there is no such file or entry point. `bindings` tells
 /// which binding each operand lies in; `choice`, if not empty, names another entry point of the same kernel.
 pub fn assemble(

@@ -70,26 +70,18 @@ impl Place<'_> {
         }
     }
 
-    /// The element at `at` in its compute type.
+    /// The element at `at`, a name, in its compute type.
     pub fn load(&self, at: &str) -> String {
-        let index = if at.contains(' ') {
-            format!("({at})")
-        } else {
-            at.to_owned()
-        };
         match self.dtype {
-            DType::Bool => format!(
-                "byte_at({}, {at}) != 0u",
-                self.word(&format!("{index} >> 2u"))
-            ),
-            DType::U8 => format!("byte_at({}, {at})", self.word(&format!("{index} >> 2u"))),
+            DType::Bool => format!("byte_at({}, {at}) != 0u", self.word(&format!("{at} >> 2u"))),
+            DType::U8 => format!("byte_at({}, {at})", self.word(&format!("{at} >> 2u"))),
             DType::F16 => format!(
                 "f32_of_f16(half_at({}, {at}))",
-                self.word(&format!("{index} >> 1u"))
+                self.word(&format!("{at} >> 1u"))
             ),
             DType::BF16 => format!(
                 "f32_of_bf16(half_at({}, {at}))",
-                self.word(&format!("{index} >> 1u"))
+                self.word(&format!("{at} >> 1u"))
             ),
             _ => format!("{}[{at}]", self.name),
         }
@@ -121,6 +113,7 @@ impl Place<'_> {
     fn packed(&self, value: &str) -> Option<(String, u32, &'static str)> {
         Some(match self.dtype {
             DType::Bool => (format!("u32({value})"), 2, "0xffu"),
+            DType::U8 if value.contains(' ') => (format!("({value})"), 2, "0xffu"),
             DType::U8 => (value.to_owned(), 2, "0xffu"),
             DType::F16 => (format!("f16_of_f32({value})"), 1, "0xffffu"),
             DType::BF16 => (format!("bf16_of_f32({value})"), 1, "0xffffu"),
@@ -271,15 +264,21 @@ fn values(
 ) -> Result<Vec<(usize, String)>, Unsupported> {
     for (k, &dtype) in map.operands.iter().enumerate() {
         storage_type(dtype, false)?;
-        if map.reads(k) {
-            let _ = writeln!(body, "{indent}let a{k} = {};", place(k).load(&at(k)));
+        if !map.reads(k) {
+            continue;
         }
+        let mut index = at(k);
+        if lanes(dtype) > 1 && index.contains(' ') {
+            let _ = writeln!(body, "{indent}let at{k} = {index};");
+            index = format!("at{k}");
+        }
+        let _ = writeln!(body, "{indent}let a{k} = {};", place(k).load(&index));
     }
     let mut writer = Writer::new(
         &Wgsl,
         &map.operands,
         scalars,
-        "a",
+        |n| format!("a{n}"),
         map.outputs.iter().map(|(_, e)| e),
     );
     let mut out = Vec::new();
@@ -389,7 +388,7 @@ fn contiguous_body(
                 let _ = writeln!(
                     body,
                     "        word{k} |= {} << ((e - first) * {width}u);",
-                    operand(&bits)
+                    bits
                 );
             }
             Some((bits, ..)) => {
@@ -397,7 +396,7 @@ fn contiguous_body(
                 let _ = writeln!(
                     body,
                     "        word{k}[(e - first) / {n}u] |= {} << (((e - first) % {n}u) * {width}u);",
-                    operand(&bits)
+                    bits
                 );
             }
         }
@@ -416,15 +415,6 @@ fn contiguous_body(
         }
     }
     Ok(())
-}
-
-/// A shift's left operand may not be an operator without parentheses.
-fn operand(text: &str) -> String {
-    if text.contains(' ') {
-        format!("({text})")
-    } else {
-        text.to_owned()
-    }
 }
 
 /// Store word `w` of those that this invocation made for operand `k`: whole, or merged at the end of the data.

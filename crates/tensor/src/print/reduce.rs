@@ -327,7 +327,13 @@ fn element<'p>(
             );
         }
     }
-    let mut writer = Writer::new(&Wgsl, &reduce.inputs, scalars, "a", [&reduce.pre]);
+    let mut writer = Writer::new(
+        &Wgsl,
+        &reduce.inputs,
+        scalars,
+        |n| format!("a{n}"),
+        [&reduce.pre],
+    );
     let value = writer.print_as(&reduce.pre, reduce.acc)?;
     for statement in &writer.statements {
         let _ = writeln!(body, "{indent}{statement}");
@@ -356,9 +362,8 @@ fn finish(
         }
         return Ok(());
     }
-    body.push_str("    let total0 = total;\n");
     let acc = [reduce.acc];
-    let mut writer = Writer::new(&Wgsl, &acc, scalars, "total", [&reduce.post]);
+    let mut writer = Writer::new(&Wgsl, &acc, scalars, |_| "total".to_owned(), [&reduce.post]);
     let value = writer.print_as(&reduce.post, reduce.out)?;
     for statement in &writer.statements {
         let _ = writeln!(body, "    {statement}");

@@ -128,7 +128,7 @@ pub(super) struct Writer<'a, D: Dialect> {
     dialect: &'a D,
     operands: &'a [DType],
     slots: &'a [(u8, DType)],
-    prefix: &'static str,
+    argument: fn(u8) -> String,
     uses: HashMap<&'a Expr, usize>,
     named: HashMap<&'a Expr, Text>,
     /// Statements that must stand before the expressions returned so far.
@@ -136,19 +136,19 @@ pub(super) struct Writer<'a, D: Dialect> {
 }
 
 impl<'a, D: Dialect> Writer<'a, D> {
-    /// For `exprs` over `operands`. Operand `n` is read as `<prefix>n`.
+    /// For `exprs` over `operands`, of which number `n` is read as `argument(n)`.
     pub fn new(
         dialect: &'a D,
         operands: &'a [DType],
         slots: &'a [(u8, DType)],
-        prefix: &'static str,
+        argument: fn(u8) -> String,
         exprs: impl IntoIterator<Item = &'a Expr>,
     ) -> Self {
         let mut writer = Writer {
             dialect,
             operands,
             slots,
-            prefix,
+            argument,
             uses: HashMap::new(),
             named: HashMap::new(),
             statements: vec![],
@@ -188,7 +188,7 @@ impl<'a, D: Dialect> Writer<'a, D> {
         let dtype = expr.dtype(self.operands);
         let dialect = self.dialect;
         let text = match expr {
-            Expr::Arg(n) => return Ok(Text::atom(format!("{}{n}", self.prefix))),
+            Expr::Arg(n) => return Ok(Text::atom((self.argument)(*n))),
             Expr::Const(bits, d) => return dialect.literal(f64::from_bits(*bits), *d),
             Expr::Scalar(n, d) => {
                 let slot = self.slots.iter().position(|s| s == &(*n, *d)).unwrap_or(0);
@@ -210,9 +210,8 @@ impl<'a, D: Dialect> Writer<'a, D> {
             }
             Expr::Cast(to, x) => self.print_as(x, *to)?,
         };
-        if self.uses.get(expr).is_some_and(|&n| n > 1) && text.level != Level::Atom
-            || self.uses.get(expr).is_some_and(|&n| n > 1) && text.source.contains('(')
-        {
+        let plain = text.level == Level::Atom && !text.source.contains('(');
+        if !plain && self.uses.get(expr).is_some_and(|&n| n > 1) {
             let name = format!("t{}", self.named.len());
             self.statements.push(dialect.name(&name, dtype, &text)?);
             let text = Text::atom(name);
