@@ -20,6 +20,8 @@ pub mod shader;
 mod signal;
 mod trouble;
 mod tune;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
 pub use adapter::{AdapterFacts, adapters};
 pub use device::WgpuDevice;
