@@ -6,7 +6,7 @@ use super::parallel;
 use crate::device::DeviceId;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
-use crate::kernel::{Binding, Check, Grid, Kernel, Slot};
+use crate::kernel::{Binding, Check, Kernel, Slot};
 use bytemuck::Pod;
 use std::cell::Cell;
 
@@ -15,7 +15,6 @@ pub(crate) struct CpuLaunch<'a> {
     kernel: &'static Kernel,
     operands: Vec<Slice>,
     params: &'a [u8],
-    grid: Grid,
     check: Option<Check>,
 }
 
@@ -33,7 +32,6 @@ impl<'a> CpuLaunch<'a> {
     pub(crate) fn new(
         kernel: &'static Kernel,
         params: &'a [u8],
-        grid: Grid,
         check: Option<Check>,
         bindings: &[Binding<'_>],
     ) -> Result<CpuLaunch<'a>> {
@@ -84,7 +82,6 @@ impl<'a> CpuLaunch<'a> {
             kernel,
             operands,
             params,
-            grid,
             check,
         })
     }
@@ -146,14 +143,6 @@ impl<'a> CpuLaunch<'a> {
                 format!("parameters of {} bytes: {e}", self.params.len()),
             )
         })
-    }
-
-    /// How many invocations were asked for.
-    pub(crate) fn invocations(&self) -> usize {
-        match self.grid {
-            Grid::Invocations(n) => n,
-            Grid::Groups(g) => g.iter().map(|n| *n as usize).product(),
-        }
     }
 
     /// The error to raise for this bad value.

@@ -2,30 +2,43 @@
 //!
 //! It runs every launch at once, on the caller's thread and on rayon's where the work is large enough.
 
+mod cache;
 mod check;
 mod conv2d;
+mod facts;
+mod fold;
+mod frame;
 mod index;
 mod kernels;
 mod lanes;
 mod launch;
 mod lines;
 mod map;
+mod math;
 mod matmul;
 mod memory;
 mod nll;
 mod operand;
 mod parallel;
 mod pool2d;
+mod program;
 mod random;
 mod reduce;
+#[cfg(test)]
 mod scalar;
+mod simd;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod tile;
 
 use crate::device::{Backend, Buffer, DeviceFacts, DeviceId, LocalFuture, MemoryControl};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Launch, Work};
 use crate::memory::{MemoryStats, Pool, PoolConfig, Snapshot};
-use crate::trace::Trace;
+use crate::trace::{EventKind, Record, Timing, Trace};
+use cache::Programs;
 use launch::CpuLaunch;
 use memory::{Block, CpuSegments};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +48,7 @@ pub struct CpuDevice {
     memory: Account,
     /// Held while bytes are read or written: two threads that write one tensor then find it in some order, never half.
     running: Mutex<()>,
+    programs: Programs,
     trace: Trace,
 }
 
@@ -46,8 +60,21 @@ impl CpuDevice {
         CpuDevice {
             memory: Account(Mutex::new(Pool::new(CpuSegments, PoolConfig::default()))),
             running: Mutex::new(()),
+            programs: Programs::default(),
             trace: Trace::default(),
         }
+    }
+
+    fn record(&self, kind: EventKind, name: &str, start_ns: u64, bytes: u64, flops: u64) {
+        let duration_ns = self.trace.now_ns().saturating_sub(start_ns);
+        let record = Record::new(kind, name, "cpu", Timing::wall());
+        self.trace.record(Record {
+            bytes,
+            flops,
+            start_ns,
+            duration_ns,
+            ..record
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
@@ -96,11 +123,7 @@ impl Backend for CpuDevice {
     }
 
     fn facts(&self) -> DeviceFacts {
-        DeviceFacts {
-            interface: "cpu".into(),
-            threads: 1,
-            ..DeviceFacts::default()
-        }
+        facts::facts()
     }
 
     fn supports(&self, _: DType) -> bool {
@@ -108,6 +131,7 @@ impl Backend for CpuDevice {
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
+        let start = self.trace.now_ns();
         let block = self
             .memory
             .pool()
@@ -120,6 +144,7 @@ impl Backend for CpuDevice {
             block.id,
             Block::new(block.segment, block.offset, block.bytes),
         );
+        self.record(EventKind::Alloc, "alloc", start, raw.bytes() as u64, 0);
         Ok(Buffer {
             raw: Arc::new(raw),
             bytes,
@@ -128,14 +153,20 @@ impl Backend for CpuDevice {
     }
 
     fn free(&self, buffer: &Buffer) {
-        self.memory.pool().free(buffer.block);
+        let start = self.trace.now_ns();
+        if self.memory.pool().free(buffer.block) {
+            let bytes = Block::of(buffer).map_or(buffer.bytes, Block::bytes);
+            self.record(EventKind::Free, "free", start, bytes as u64, 0);
+        }
     }
 
     fn upload(&self, dst: &Buffer, offset: usize, src: &[u8]) -> Result<()> {
         let _running = self.lock();
+        let start = self.trace.now_ns();
         let to = Block::of(dst)?.range("upload", offset, src.len())?;
         // SAFETY: checked to lie inside the block; the lock keeps other writers away.
         unsafe { to.copy_from_nonoverlapping(src.as_ptr(), src.len()) };
+        self.record(EventKind::Upload, "upload", start, src.len() as u64, 0);
         Ok(())
     }
 
@@ -146,45 +177,51 @@ impl Backend for CpuDevice {
         bytes: usize,
     ) -> LocalFuture<'a, Result<Vec<u8>>> {
         let _running = self.lock();
+        let start = self.trace.now_ns();
         let copied = Block::of(src)
             .and_then(|block| block.range("download", offset, bytes))
             .map(|from| {
                 // SAFETY: checked to lie inside the block; the lock keeps writers away.
                 unsafe { std::slice::from_raw_parts(from, bytes) }.to_vec()
             });
+        self.record(EventKind::Download, "download", start, bytes as u64, 0);
         Box::pin(std::future::ready(copied))
     }
 
     fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         let _running = self.lock();
-        match &launch.work {
+        let start = self.trace.now_ns();
+        let bindings = launch.bindings;
+        let done = match &launch.work {
             Work::Map {
                 map,
                 shape,
                 scalars,
-            } => map::run(map, shape, scalars, launch.bindings),
+            } => map::run(&self.programs, map, shape, scalars, bindings),
             Work::Reduce {
                 reduce,
                 shape,
                 kept,
                 scalars,
-            } => reduce::run(reduce, shape, *kept, scalars, launch.bindings),
+            } => reduce::run(&self.programs, reduce, shape, *kept, scalars, bindings),
             Work::Kernel {
                 kernel,
                 params,
-                grid,
                 check,
+                ..
             } => {
                 let entry = kernels::find(kernel.name)?;
-                entry(&CpuLaunch::new(
-                    kernel,
-                    params,
-                    *grid,
-                    *check,
-                    launch.bindings,
-                )?)
+                entry(&CpuLaunch::new(kernel, params, *check, bindings)?)
             }
-        }
+        };
+        self.record(
+            EventKind::Launch,
+            launch.name(),
+            start,
+            launch.bytes,
+            launch.flops,
+        );
+        done
     }
 
     fn synchronize(&self) -> LocalFuture<'_, Result<()>> {

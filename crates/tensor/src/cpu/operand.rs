@@ -2,7 +2,6 @@
 
 use super::memory::Block;
 use crate::device::DeviceId;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Binding;
 
@@ -11,8 +10,6 @@ use crate::kernel::Binding;
 pub(crate) struct Operand {
     /// The element at index zero.
     pub at: *mut u8,
-    /// Element type.
-    pub dtype: DType,
     /// Elements to step per step of each dimension.
     pub strides: Vec<isize>,
     /// First and one past the last byte that the launch touches.
@@ -73,7 +70,6 @@ impl Operand {
         };
         Ok(Operand {
             at,
-            dtype: binding.dtype,
             strides: binding.strides.to_vec(),
             range,
         })

@@ -1,5 +1,6 @@
 //! An expression evaluated for one index: slow, plain, and the yardstick that the fast path is tested against.
 
+use super::steps::int_pow;
 use crate::dtype::DType;
 use crate::expr::{Binary, Expr, Unary};
 use half::{bf16, f16};
@@ -207,32 +208,6 @@ macro_rules! int_binary {
             _ => $a.min($b),
         }
     };
-}
-
-/// `base` to the power of `exponent`, wrapping; a negative exponent gives what truncates from the true value.
-pub(crate) fn int_pow(base: i64, exponent: i64) -> i64 {
-    match (base, exponent) {
-        (_, e) if e >= 0 => {
-            let (mut result, mut square, mut e) = (1i64, base, e);
-            while e > 0 {
-                if e & 1 == 1 {
-                    result = result.wrapping_mul(square);
-                }
-                square = square.wrapping_mul(square);
-                e >>= 1;
-            }
-            result
-        }
-        (1, _) => 1,
-        (-1, e) => {
-            if e % 2 == 0 {
-                1
-            } else {
-                -1
-            }
-        }
-        _ => 0,
-    }
 }
 
 pub(crate) fn binary(f: Binary, a: Value, b: Value) -> Value {
