@@ -26,10 +26,11 @@ pub mod cifar;
 mod error;
 #[cfg(not(target_arch = "wasm32"))]
 mod files;
+#[cfg(all(not(target_arch = "wasm32"), feature = "download"))]
+pub mod get;
 pub mod idx;
 mod loader;
 pub mod mnist;
-mod random;
 pub mod sampler;
 mod set;
 mod source;

@@ -12,9 +12,9 @@ use crate::transform::{Prepared, Transform};
 pub struct LoaderOptions {
     /// Images per batch.
     pub batch_size: usize,
-    /// A new order every epoch, from `seed + epoch`.
+    /// A new order every epoch.
     pub shuffle: bool,
-    /// The seed of the order.
+    /// The seed of the orders.
     pub seed: u64,
     /// Leave out a last batch that is not full.
     pub drop_last: bool,

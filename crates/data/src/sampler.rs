@@ -1,11 +1,13 @@
 //! Which images make up which batch.
 
-use crate::random::permutation;
+use tensor::random::Generator;
 
-/// The order of one epoch: `0..len`, or a permutation of it that depends on `seed + epoch` alone.
+/// The order of one epoch: `0..len`, or a permutation of it that depends on `seed` and `epoch` alone.
+///
+/// Each epoch has a stream of its own: with a sum of seed and epoch, epoch 1 of seed 0 would be epoch 0 of seed 1.
 pub fn epoch_order(len: usize, shuffle: bool, seed: u64, epoch: u64) -> Vec<usize> {
     if shuffle {
-        permutation(len, seed.wrapping_add(epoch))
+        Generator::new(seed).fork(epoch).permutation(len)
     } else {
         (0..len).collect()
     }

@@ -6,8 +6,8 @@
 //! seed gives the same images on every machine.
 
 use crate::error::DataError;
-use crate::random::Words;
 use crate::set::{ImageSet, ImageShape, Split, Splits};
+use tensor::random::{Draw, Generator};
 
 /// The classes, by label.
 pub const CLASSES: [&str; 10] = [
@@ -58,6 +58,7 @@ pub fn generate(split: Split, count: usize, seed: u64) -> Result<ImageSet, DataE
         height: SIDE,
         width: SIDE,
     };
+    let generator = Generator::new(seed);
     let mut images = Vec::new();
     let mut labels = Vec::new();
     for index in 0..count {
@@ -66,7 +67,7 @@ pub fn generate(split: Split, count: usize, seed: u64) -> Result<ImageSet, DataE
             Split::Train => 0,
             Split::Test => 1,
         };
-        let mut dice = Dice(Words::new(seed, (index as u64) << 1 | half));
+        let mut dice = Dice::new(&generator, (index as u64) << 1 | half);
         draw(class, &mut dice, &mut images);
         labels.push(class as i64);
     }
@@ -74,19 +75,42 @@ pub fn generate(split: Split, count: usize, seed: u64) -> Result<ImageSet, DataE
     ImageSet::new("synthetic", split, shape, images, labels, classes)
 }
 
-struct Dice(Words);
+/// One picture's random numbers.
+struct Dice {
+    draw: Draw,
+    words: [u32; 4],
+    used: u64,
+}
 
 impl Dice {
+    fn new(generator: &Generator, picture: u64) -> Dice {
+        // The draw of a fork of its own may be as long as it likes: nobody else reads that stream.
+        Dice {
+            draw: generator.fork(picture).reserve(0),
+            words: [0; 4],
+            used: 0,
+        }
+    }
+
+    fn word(&mut self) -> u32 {
+        let lane = (self.used % 4) as usize;
+        if lane == 0 {
+            self.words = self.draw.block(self.used / 4);
+        }
+        self.used += 1;
+        self.words[lane]
+    }
+
     /// Even between `low` and `high`; 24 bits, so exact in f32.
     fn between(&mut self, low: f32, high: f32) -> f32 {
-        let unit = (self.0.next() >> 8) as f32 / (1 << 24) as f32;
+        let unit = (self.word() >> 8) as f32 / (1 << 24) as f32;
         low + (high - low) * unit
     }
 
-    /// A bell of standard deviation 1: four even numbers, added.
+    /// A bell of standard deviation 1: the four bytes of a word, added (mean 510, variance 4 (256^2 - 1) / 12).
     fn bell(&mut self) -> f32 {
-        let sum: f32 = (0..4).map(|_| self.between(-1.0, 1.0)).sum();
-        sum * 0.866
+        let sum: u32 = self.word().to_le_bytes().into_iter().map(u32::from).sum();
+        (sum as f32 - 510.0) / 147.8
     }
 
     fn colour(&mut self) -> [f32; 3] {
