@@ -44,8 +44,9 @@ fn images(count: usize, side: usize) -> Option<(Vec<f64>, Vec<i64>)> {
         for plane in record[1..].chunks_exact(1024) {
             for y in 0..side {
                 for x in 0..side {
-                    let v = f64::from(plane[(y / zoom) * 32 + x / zoom]);
-                    pixels.push((v / 255.0 - 0.5) / 0.5);
+                    // In float32, as the recorded runs of both types had them.
+                    let v = f32::from(plane[(y / zoom) * 32 + x / zoom]);
+                    pixels.push(f64::from((v / 255.0 - 0.5) / 0.5));
                 }
             }
         }
