@@ -117,6 +117,14 @@ impl Layout {
         wrap_dim(dim, self.rank())
     }
 
+    /// A dimension that an operation walks along, which a tensor without dimensions does not have.
+    fn dim_with_extent(&self, op: &'static str, dim: isize) -> Result<usize> {
+        if self.rank() == 0 {
+            return Err(Error::ZeroDim { op });
+        }
+        self.dim(dim)
+    }
+
     /// Swap two dimensions.
     pub fn transpose(&self, a: isize, b: isize) -> Result<Layout> {
         let (a, b) = (self.dim(a)?, self.dim(b)?);
@@ -157,7 +165,7 @@ impl Layout {
 
     /// `length` steps of `dim` from `start`.
     pub fn narrow(&self, dim: isize, start: isize, length: usize) -> Result<Layout> {
-        let d = self.dim(dim)?;
+        let d = self.dim_with_extent("narrow", dim)?;
         let size = self.shape[d];
         let begin = if start < 0 {
             start + size as isize
@@ -183,7 +191,7 @@ impl Layout {
 
     /// One index of `dim`, which disappears.
     pub fn select(&self, dim: isize, index: isize) -> Result<Layout> {
-        let d = self.dim(dim)?;
+        let d = self.dim_with_extent("select", dim)?;
         let size = self.shape[d];
         let i = if index < 0 {
             index + size as isize
@@ -206,7 +214,7 @@ impl Layout {
 
     /// `start..stop` of `dim` in steps, clamped to its size as Python's slices are.
     pub fn slice(&self, dim: isize, start: isize, stop: isize, step: isize) -> Result<Layout> {
-        let d = self.dim(dim)?;
+        let d = self.dim_with_extent("slice", dim)?;
         if step <= 0 {
             return Err(Error::SliceStep);
         }
@@ -267,6 +275,9 @@ impl Layout {
                     });
                 }
             }
+        }
+        if checked_numel(&shape).is_none() {
+            return Err(Error::NumelOverflow { shape });
         }
         Ok(Layout {
             shape,
@@ -331,7 +342,8 @@ impl Layout {
             out.stride.remove(d);
         }
         out.shape.push(length as usize);
-        out.stride.push(self.stride[a] + self.stride[b]);
+        out.stride
+            .push(self.stride[a].saturating_add(self.stride[b]));
         Ok(out)
     }
 
@@ -339,7 +351,7 @@ impl Layout {
     pub(crate) fn reversed(&self, dims: &[usize]) -> Layout {
         let mut out = self.clone();
         for &d in dims {
-            if self.shape[d] > 0 {
+            if self.shape.get(d).is_some_and(|&size| size > 0) {
                 out.offset = out.step_offset(d, self.shape[d] - 1);
                 out.stride[d] = -out.stride[d];
             }
@@ -373,8 +385,16 @@ impl Layout {
     }
 
     fn step_offset(&self, dim: usize, steps: usize) -> usize {
-        (self.offset as isize + self.stride[dim] * steps as isize) as usize
+        // Saturating: a stride can be as large as a slice's step, but then only an empty view begins beyond it.
+        let reach = self.stride[dim].saturating_mul(steps as isize);
+        (self.offset as isize).saturating_add(reach) as usize
     }
+}
+
+/// Number of elements of a shape, unless it is more than an address can count.
+pub fn checked_numel(shape: &[usize]) -> Option<usize> {
+    let numel = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+    (numel <= isize::MAX as usize).then_some(numel)
 }
 
 /// Row-major strides of a dense tensor; a dimension of size zero counts as one, as in PyTorch.

@@ -96,6 +96,8 @@ impl fmt::Display for Error {
                     "index {index} is out of bounds for dimension {dim} with size {size}"
                 )
             }
+            ZeroDim { op } => write!(f, "{op}() cannot be applied to a 0-dim tensor."),
+            NumelOverflow { .. } => write!(f, "numel: integer multiplication overflow"),
             SliceStep => write!(f, "slice step must be positive"),
             Expand {
                 want,

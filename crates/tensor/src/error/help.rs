@@ -27,6 +27,8 @@ impl Error {
                 "valid indices are 0 to {} or -{size} to -1; is the loop one step too long?",
                 size - 1
             ),
+            ZeroDim { .. } => "a 0-dim tensor is one number: read it with item(), or unsqueeze(0) it first".into(),
+            NumelOverflow { shape } => format!("the shape {shape:?} has more elements than memory has addresses"),
             SliceStep => "steps run forwards; use flip to walk backwards".into(),
             Expand { dim, .. } => format!(
                 "only dimensions of size 1 can be expanded; use repeat to copy, or unsqueeze a dimension of size 1 at {dim}"

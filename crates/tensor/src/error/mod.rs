@@ -70,6 +70,12 @@ pub enum Error {
         size: usize,
     },
     SliceStep,
+    ZeroDim {
+        op: &'static str,
+    },
+    NumelOverflow {
+        shape: Vec<usize>,
+    },
     Expand {
         want: usize,
         have: usize,
@@ -363,6 +369,7 @@ impl Error {
             Error::DimOutOfRange { .. }
             | Error::IndexOutOfBounds { .. }
             | Error::IndexValue { .. }
+            | Error::ZeroDim { op: "select" }
             | Error::TargetOutOfBounds { .. } => "IndexError",
             Error::BatchSize { .. }
             | Error::NormOneValue { .. }

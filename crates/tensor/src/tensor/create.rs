@@ -6,7 +6,7 @@ use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::kernel::Map;
-use crate::layout::Layout;
+use crate::layout::{Layout, checked_numel};
 use crate::ops::launch;
 use crate::storage::{Shared, Storage};
 use half::{bf16, f16};
@@ -19,7 +19,7 @@ impl Tensor {
         shape: &[usize],
         device: &Device,
     ) -> Result<Tensor> {
-        if shape.iter().product::<usize>() != values.len() {
+        if checked_numel(shape) != Some(values.len()) {
             return Err(Error::DataLength {
                 numel: values.len(),
                 shape: shape.to_vec(),
@@ -41,8 +41,8 @@ impl Tensor {
         dtype: DType,
         device: &Device,
     ) -> Result<Tensor> {
-        let numel: usize = shape.iter().product();
-        if numel * dtype.size() != bytes.len() {
+        let wanted = checked_numel(shape).and_then(|numel| numel.checked_mul(dtype.size()));
+        if wanted != Some(bytes.len()) {
             return Err(Error::DataLength {
                 numel: bytes.len() / dtype.size(),
                 shape: shape.to_vec(),
@@ -59,7 +59,7 @@ impl Tensor {
 
     /// Share an array's memory (`torch.from_numpy`): a change on either side is seen by the other.
     pub fn from_shared<T: Element>(array: &Shared<T>, shape: &[usize]) -> Result<Tensor> {
-        if shape.iter().product::<usize>() != array.len() {
+        if checked_numel(shape) != Some(array.len()) {
             return Err(Error::DataLength {
                 numel: array.len(),
                 shape: shape.to_vec(),
