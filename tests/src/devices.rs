@@ -1,5 +1,7 @@
 //! Which devices a suite runs on.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use tensor::{Device, DeviceId, DeviceKind};
 
 /// The devices named in `TENSORSCOPE_TEST_DEVICES` (`cpu` by default). One that is named and missing is a failure;
@@ -17,13 +19,20 @@ pub fn under_test() -> Vec<Device> {
         .collect()
 }
 
-/// Open a device by name.
+/// Open a device by name: one for the whole process, so that tests which run side by side share it.
 pub fn open(name: &str) -> Device {
+    static OPENED: Mutex<BTreeMap<DeviceId, Device>> = Mutex::new(BTreeMap::new());
     let id = DeviceId::parse(name).unwrap_or_else(|e| panic!("{name}: {e}; {}", e.help()));
-    match id.kind {
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = opened.get(&id) {
+        return device.clone();
+    }
+    let device = match id.kind {
         DeviceKind::Cpu => Device::cpu(),
         DeviceKind::Wgpu => pollster::block_on(tensor_wgpu::open(id.index))
-            .unwrap_or_else(|e| panic!("{name}: {e}; {}", e.help())),
+            .unwrap_or_else(|e| panic!("{name} was asked for: {e}; {}", e.help())),
         DeviceKind::Cuda => panic!("{name} was asked for, but this build has no CUDA device"),
-    }
+    };
+    opened.insert(id, device.clone());
+    device
 }
