@@ -3,8 +3,9 @@
 // Three forms of one kernel; the device's tuning run chooses between the first two, the shape decides for the third.
 //   register  one invocation makes 4 x 4 results in registers and reads both operands from memory (or its caches). No
 //             barrier: best on processors that only play a GPU.
-//   tile      one workgroup makes a (WG / 4) x 64 tile of results. It copies 16 columns of a and 16 rows of b at a time
-//             to workgroup memory, so that each element is fetched once a workgroup instead of once an invocation.
+//   tile      one workgroup makes a (WG / 4) x 64 tile of results, each invocation 4 x 4 of them. It copies 16 columns
+//             of a and 16 rows of b at a time to workgroup memory, so that each element is fetched once a workgroup
+//             instead of once an invocation.
 //   small     one invocation makes one result: for products too small to fill the device otherwise.
 // Cost: 2 m n k operations a product. register reads each element of a n/4 times and of b m/4 times through the caches,
 // tile n/64 and 4 m/WG times.
@@ -135,26 +136,54 @@ fn store_row(out: u32, row: u32, col: u32, values: vec4<f32>) {
     if (col + 3u < p.n) { product[at + 3u] = values.w; }
 }
 
-// Rows of a tile: each of the WG / 16 rows of invocations makes four.
-const TILE_ROWS: u32 = WG / 4u;
-const TILE_COLS: u32 = 64u;
+// A tile in units of four rows and four columns: each of the WG / 16 rows of invocations makes four rows.
+const TILE_ROWS: u32 = WG / 16u;
+const TILE_COLS: u32 = 16u;
 const DEPTH: u32 = 16u;
-var<workgroup> part_a: array<f32, DEPTH * TILE_ROWS>;
-var<workgroup> part_b: array<f32, DEPTH * TILE_COLS>;
+var<workgroup> part_a: array<vec4<f32>, DEPTH * TILE_ROWS>;
+var<workgroup> part_b: array<vec4<f32>, DEPTH * TILE_COLS>;
+
+// Four elements of a line of a matrix, step apart; zero where the line has ended or is none of the matrix.
+fn four_of_a(at: u32, step: u32, left: u32) -> vec4<f32> {
+    if (left >= 4u) { return vec4<f32>(a[at], a[at + step], a[at + 2u * step], a[at + 3u * step]); }
+    var out = vec4<f32>();
+    if (left > 0u) { out.x = a[at]; }
+    if (left > 1u) { out.y = a[at + step]; }
+    if (left > 2u) { out.z = a[at + 2u * step]; }
+    return out;
+}
+
+fn four_of_b(at: u32, step: u32, left: u32) -> vec4<f32> {
+    if (left >= 4u) { return vec4<f32>(b[at], b[at + step], b[at + 2u * step], b[at + 3u * step]); }
+    var out = vec4<f32>();
+    if (left > 0u) { out.x = b[at]; }
+    if (left > 1u) { out.y = b[at + step]; }
+    if (left > 2u) { out.z = b[at + 2u * step]; }
+    return out;
+}
+
+// How many of `size` elements are left from `first` on.
+fn remaining(size: u32, first: u32) -> u32 {
+    return size - min(size, first);
+}
 
 @compute @workgroup_size(WG)
 fn matmul_tile(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let g = group_index(wid);
     if (g >= launch.count) { return; }
-    let across = (p.n + TILE_COLS - 1u) / TILE_COLS;
-    let down = (p.m + TILE_ROWS - 1u) / TILE_ROWS;
-    let first_col = (g % across) * TILE_COLS;
-    let first_row = ((g / across) % down) * TILE_ROWS;
+    let across = (p.n + 4u * TILE_COLS - 1u) / (4u * TILE_COLS);
+    let down = (p.m + 4u * TILE_ROWS - 1u) / (4u * TILE_ROWS);
+    let first_col = (g % across) * TILE_COLS * 4u;
+    let first_row = ((g / across) % down) * TILE_ROWS * 4u;
     let z = g / (across * down);
     let start_a = off(0u) + batch_start(z, p.a_batch);
     let start_b = off(1u) + batch_start(z, p.b_batch);
-    let my_col = (lid % 16u) * 4u;
-    let my_row = (lid / 16u) * 4u;
+    let a_row = u32(p.a_row);
+    let a_col = u32(p.a_col);
+    let b_row = u32(p.b_row);
+    let b_col = u32(p.b_col);
+    let my_col = lid % TILE_COLS;
+    let my_row = lid / TILE_COLS;
     var r0 = vec4<f32>();
     var r1 = vec4<f32>();
     var r2 = vec4<f32>();
@@ -165,37 +194,32 @@ fn matmul_tile(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_
         for (var e = lid; e < DEPTH * TILE_ROWS; e += WG) {
             let k = select(e % DEPTH, e / TILE_ROWS, a_down);
             let r = select(e / DEPTH, e % TILE_ROWS, a_down);
-            var value = 0.0;
-            if (base + k < p.k && first_row + r < p.m) {
-                value = a[start_a + (first_row + r) * u32(p.a_row) + (base + k) * u32(p.a_col)];
-            }
-            part_a[k * TILE_ROWS + r] = value;
+            let row = first_row + 4u * r;
+            let left = select(0u, remaining(p.m, row), base + k < p.k);
+            part_a[k * TILE_ROWS + r] = four_of_a(start_a + row * a_row + (base + k) * a_col, a_row, left);
         }
         let b_down = p.b_row == 1;
         for (var e = lid; e < DEPTH * TILE_COLS; e += WG) {
             let k = select(e / TILE_COLS, e % DEPTH, b_down);
             let c = select(e % TILE_COLS, e / DEPTH, b_down);
-            var value = 0.0;
-            if (base + k < p.k && first_col + c < p.n) {
-                value = b[start_b + (base + k) * u32(p.b_row) + (first_col + c) * u32(p.b_col)];
-            }
-            part_b[k * TILE_COLS + c] = value;
+            let col = first_col + 4u * c;
+            let left = select(0u, remaining(p.n, col), base + k < p.k);
+            part_b[k * TILE_COLS + c] = four_of_b(start_b + (base + k) * b_row + col * b_col, b_col, left);
         }
         workgroupBarrier();
         for (var k = 0u; k < DEPTH; k += 1u) {
-            let at = k * TILE_COLS + my_col;
-            let row_b = vec4<f32>(part_b[at], part_b[at + 1u], part_b[at + 2u], part_b[at + 3u]);
-            let at_a = k * TILE_ROWS + my_row;
-            r0 += part_a[at_a] * row_b;
-            r1 += part_a[at_a + 1u] * row_b;
-            r2 += part_a[at_a + 2u] * row_b;
-            r3 += part_a[at_a + 3u] * row_b;
+            let col_a = part_a[k * TILE_ROWS + my_row];
+            let row_b = part_b[k * TILE_COLS + my_col];
+            r0 += col_a.x * row_b;
+            r1 += col_a.y * row_b;
+            r2 += col_a.z * row_b;
+            r3 += col_a.w * row_b;
         }
         workgroupBarrier();
     }
     let out = off(2u) + z * p.m * p.n;
-    let row = first_row + my_row;
-    let col = first_col + my_col;
+    let row = first_row + 4u * my_row;
+    let col = first_col + 4u * my_col;
     if (col >= p.n) { return; }
     store_row(out, row, col, r0);
     store_row(out, row + 1u, col, r1);

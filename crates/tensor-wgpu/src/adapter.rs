@@ -42,15 +42,14 @@ pub(crate) async fn all() -> Vec<wgpu::Adapter> {
 
 /// The adapters of this machine or browser, in the order in which `wgpu:0`, `wgpu:1` name them.
 pub async fn adapters() -> Vec<AdapterFacts> {
-    let found = all().await;
-    found
-        .iter()
-        .enumerate()
-        .map(|(i, a)| AdapterFacts {
+    let mut list = Vec::new();
+    for (i, adapter) in all().await.iter().enumerate() {
+        list.push(AdapterFacts {
             id: DeviceId::wgpu(i),
-            facts: facts(a),
-        })
-        .collect()
+            facts: facts(adapter).await,
+        });
+    }
+    list
 }
 
 /// Whether a name belongs to a processor that plays a GPU.
@@ -84,7 +83,7 @@ fn vendor(number: u32) -> String {
 }
 
 /// What is known of an adapter without opening it.
-pub(crate) fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
+pub(crate) async fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
     let info = adapter.get_info();
     let interface = match info.backend {
         wgpu::Backend::Vulkan => "vulkan",
@@ -93,7 +92,8 @@ pub(crate) fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
         wgpu::Backend::BrowserWebGpu => "webgpu",
         _ => "other",
     };
-    DeviceFacts {
+    #[cfg_attr(not(target_arch = "wasm32"), expect(unused_mut))]
+    let mut facts = DeviceFacts {
         name: if info.name.is_empty() {
             "WebGPU adapter".into()
         } else {
@@ -109,7 +109,10 @@ pub(crate) fn facts(adapter: &wgpu::Adapter) -> DeviceFacts {
         limits: limits(&adapter.limits()),
         features: features(adapter.features()),
         choices: BTreeMap::new(),
-    }
+    };
+    #[cfg(target_arch = "wasm32")]
+    crate::web::identify(&mut facts).await;
+    facts
 }
 
 pub(crate) fn limits(l: &wgpu::Limits) -> BTreeMap<String, u64> {

@@ -60,6 +60,7 @@ pub struct WgpuDevice {
     pub(crate) software: bool,
     pub(crate) trouble: Trouble,
     pub(crate) trace: Trace,
+    config: PoolConfig,
     state: Mutex<State>,
 }
 
@@ -135,12 +136,24 @@ impl WgpuDevice {
             limits,
             trouble,
             trace: Trace::default(),
+            config,
             state: Mutex::new(state),
         }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begin anew after the tuning run: its memory and its launches are not the user's.
+    pub(crate) fn forget_history(&mut self) {
+        self.trace = Trace::default();
+        let mut state = self.lock();
+        state.pool.empty_cache();
+        self.retire(&mut state);
+        state.batch.submissions = 0;
+        let fresh = Pool::new(Segments::new(self.device.clone()), self.config);
+        state.pool = fresh;
     }
 
     /// What compiling a kernel needs.

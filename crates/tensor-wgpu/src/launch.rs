@@ -214,7 +214,7 @@ impl WgpuDevice {
                 bound: &bound,
                 params: block,
                 size,
-                check: if kernel.checks { check } else { None },
+                check: check.filter(|_| kernel.checks),
                 bytes: launch.bytes,
                 flops: launch.flops,
             },
@@ -283,7 +283,7 @@ impl WgpuDevice {
         let piece = items.div_ceil(pieces).next_multiple_of(in_group);
         let check = work.check.map_or(0, |c| state.faults.number(c));
         let mut ranges = work.bound.ranges.clone();
-        if work.check.is_some() || pipeline.source.contains("var<storage, read_write> fault:") {
+        if ranges.len() < pipeline.storages {
             ranges.push(state.faults.range());
         }
         let layout = state.pipelines.storage_layout(ranges.len()).clone();
@@ -414,6 +414,85 @@ fn header(offsets: &[u32], count: u32, row: u32, check: u32, first: u32) -> Head
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Rates;
+    use tensor::device::Backend;
+    use tensor::kernels::matmul::{MATMUL, MatmulParams};
+
+    /// On a device that is reckoned to be slow, work is cut into dispatches; the results are the same.
+    #[test]
+    fn long_work_is_cut() {
+        let Ok(device) = pollster::block_on(crate::open::open_raw(0, Default::default())) else {
+            println!("skipped: no adapter");
+            return;
+        };
+        let n = 96usize;
+        let values: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32 - 3.0).collect();
+        let want: Vec<f32> = (0..n * n)
+            .map(|i| {
+                (0..n)
+                    .map(|k| values[i / n * n + k] * values[k * n + i % n])
+                    .sum()
+            })
+            .collect();
+        let side = n as u32;
+        let params = MatmulParams {
+            m: side,
+            n: side,
+            k: side,
+            batch: 1,
+            a_row: side as i32,
+            a_col: 1,
+            b_row: side as i32,
+            b_col: 1,
+            batch_shape: [1; 4],
+            a_batch: [0; 4],
+            b_batch: [0; 4],
+        };
+        let a = device.alloc(4 * n * n).unwrap();
+        let out = device.alloc(4 * n * n).unwrap();
+        device.upload(&a, 0, bytemuck::cast_slice(&values)).unwrap();
+        let bind = |buffer| Binding {
+            buffer,
+            dtype: DType::F32,
+            offset: 0,
+            span: (0, n * n),
+            strides: &[],
+        };
+        let flops = 2 * (n * n * n) as u64;
+        for form in ["register", "tile"] {
+            let before = {
+                let mut state = device.lock();
+                state.matmul = form;
+                // The whole product would take three seconds.
+                state.rates = Rates {
+                    flops_per_ms: flops as f64 / 3000.0,
+                    bytes_per_ms: 1e12,
+                };
+                state.batch.submissions
+            };
+            device.upload(&out, 0, &vec![0; 4 * n * n]).unwrap();
+            let work = Work::Kernel {
+                kernel: &MATMUL,
+                params: bytemuck::bytes_of(&params),
+                grid: Grid::Invocations(n * n),
+                check: None,
+            };
+            device
+                .launch(&Launch {
+                    work,
+                    bindings: &[bind(&a), bind(&a), bind(&out)],
+                    bytes: 0,
+                    flops,
+                })
+                .unwrap();
+            let bytes = pollster::block_on(device.read(&out, 0, 4 * n * n)).unwrap();
+            let got: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
+            assert_eq!(got, want, "{form}");
+            let submissions = device.lock().batch.submissions - before;
+            // As many as there are workgroups to share out.
+            assert!(submissions >= 3, "{form}: {submissions} submissions");
+        }
+    }
 
     #[test]
     fn folded_grids_cover_their_groups() {

@@ -34,12 +34,17 @@ pub async fn open(index: usize) -> Result<Device> {
 
 /// Open adapter number `index` as `wgpu:index`, with options.
 pub async fn open_with(index: usize, options: OpenOptions) -> Result<Device> {
+    Ok(Device::new(Arc::new(open_raw(index, options).await?)))
+}
+
+/// The backend itself.
+pub(crate) async fn open_raw(index: usize, options: OpenOptions) -> Result<WgpuDevice> {
     let id = DeviceId::wgpu(index);
     let adapters = adapter::all().await;
     let Some(adapter) = adapters.get(index) else {
         return Err(adapter::missing(id, adapters.len()));
     };
-    let mut facts = adapter::facts(adapter);
+    let mut facts = adapter::facts(adapter).await;
     let limits = wanted(&adapter.limits(), options.force_limits.unwrap_or_default());
     let features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
     let descriptor = wgpu::DeviceDescriptor {
@@ -81,9 +86,9 @@ pub async fn open_with(index: usize, options: OpenOptions) -> Result<Device> {
         memory_limit,
         largest_buffer: usize::try_from(limits.max_buffer_size).unwrap_or(usize::MAX) / 512 * 512,
     };
-    let device = WgpuDevice::new(opened);
-    crate::tune::tune(&device).await?;
-    Ok(Device::new(Arc::new(device)))
+    let mut device = WgpuDevice::new(opened);
+    crate::tune::tune(&mut device).await?;
+    Ok(device)
 }
 
 /// What is asked for: the least of the adapter's limits, what the kernels can use, and what is forced.

@@ -29,6 +29,8 @@ pub(crate) struct Pipeline {
     pub scalars: Vec<(u8, DType)>,
     /// Invocations of a workgroup.
     pub group: u32,
+    /// Bindings of group 0: the operands', then the fault record's in kernels that check.
+    pub storages: usize,
 }
 
 /// What distinguishes compiled forms of one hand-written kernel.
@@ -160,6 +162,7 @@ impl Pipelines {
             source,
             scalars,
             group,
+            storages,
         }))
     }
 

@@ -1,28 +1,78 @@
-//! What only a browser can say: why it shows no adapter.
+//! What only the browser knows: why there is no WebGPU, and what its adapter calls itself.
 
-use js_sys::{JsString, Reflect, global};
+use js_sys::{Function, Promise, Reflect};
+use tensor::device::DeviceFacts;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
-/// Why there is no adapter, and what to do about it.
+fn get(object: &JsValue, name: &str) -> Option<JsValue> {
+    Reflect::get(object, &name.into())
+        .ok()
+        .filter(|v| !v.is_undefined() && !v.is_null())
+}
+
+/// `navigator.gpu`, on a page and in a worker.
+fn gpu() -> Option<JsValue> {
+    get(&get(&js_sys::global(), "navigator")?, "gpu")
+}
+
+/// Why no adapter was found, and what to do.
 pub(crate) fn why_none() -> (String, String) {
-    let property = |of: &js_sys::Object, name: &str| Reflect::get(of, &JsString::from(name)).ok();
-    let root = global();
-    let secure = property(&root, "isSecureContext").and_then(|v| v.as_bool());
-    let navigator = property(&root, "navigator").map(js_sys::Object::from);
-    let gpu = navigator.and_then(|n| property(&n, "gpu"));
-    let has_api = gpu.is_some_and(|gpu| !gpu.is_undefined() && !gpu.is_null());
-    let (reason, remedy) = match (secure, has_api) {
-        (Some(false), _) => (
-            "the page came over plain http from another machine, and browsers hide WebGPU there",
-            "open the page on localhost or over https",
+    let secure = get(&js_sys::global(), "isSecureContext")
+        .and_then(|v| v.as_bool())
+        .unwrap_or(true);
+    let (reason, remedy) = match (secure, gpu().is_some()) {
+        (false, _) => (
+            "browsers offer WebGPU only on secure pages, and this one was loaded over plain http from another machine",
+            "open it through https, or on the machine itself as http://localhost",
         ),
-        (_, false) => (
+        (true, false) => (
             "this browser has no WebGPU",
-            "use a current Chrome, Edge, Safari or Firefox, or switch WebGPU on in its settings",
+            "use a current Chrome, Edge, Firefox or Safari; some systems need WebGPU switched on in the browser's settings",
         ),
-        (_, true) => (
-            "the browser has WebGPU but found no adapter",
-            "switch hardware acceleration on in the browser's settings and update the graphics driver",
+        (true, true) => (
+            "this browser has WebGPU but offers no adapter",
+            "update the graphics driver and see chrome://gpu (or about:support) for the reason; hardware acceleration may be off",
         ),
     };
     (reason.into(), remedy.into())
+}
+
+/// Ask the default adapter who it is: wgpu passes on its description only, which browsers leave empty.
+pub(crate) async fn identify(facts: &mut DeviceFacts) {
+    let Some(info) = adapter_info().await else {
+        return;
+    };
+    let text = |name| {
+        get(&info, name)
+            .and_then(|v| v.as_string())
+            .unwrap_or_default()
+    };
+    let (vendor, architecture, description) =
+        (text("vendor"), text("architecture"), text("description"));
+    let name = if description.is_empty() {
+        format!("{vendor} {architecture}").trim().to_owned()
+    } else {
+        description
+    };
+    if !name.is_empty() {
+        facts.name = name;
+    }
+    facts.vendor = vendor;
+    facts.driver = architecture.clone();
+    let fallback = get(&info, "isFallbackAdapter")
+        .and_then(|v| v.as_bool())
+        .unwrap_or(false);
+    facts.software |= fallback || architecture.contains("swiftshader");
+}
+
+async fn adapter_info() -> Option<JsValue> {
+    let gpu = gpu()?;
+    let request: Function = get(&gpu, "requestAdapter")?.dyn_into().ok()?;
+    let promise: Promise = request.call0(&gpu).ok()?.dyn_into().ok()?;
+    let adapter = JsFuture::from(promise)
+        .await
+        .ok()
+        .filter(|a| !a.is_null() && !a.is_undefined())?;
+    get(&adapter, "info")
 }
