@@ -18,6 +18,8 @@ pub fn choices(kernel: &Kernel) -> &'static [&'static str] {
 
 /// The module of `kernel` and its entry point, or `None` where there is no such file or entry point. `bindings` tells
 /// which binding each operand lies in; `choice`, if not empty, names another entry point of the same kernel.
+///
+/// Of the file comes what the entry point uses, so that a learner reads one kernel, not a family.
 pub fn assemble(
     kernel: &Kernel,
     bindings: &[u8],
@@ -30,13 +32,10 @@ pub fn assemble(
     } else {
         format!("{}_{choice}", kernel.name)
     };
-    if !text.contains(&format!("fn {entry}(")) {
-        return None;
-    }
+    let body = share_bindings(&only_used(text, &entry)?, bindings);
     let storages = bindings.iter().map(|&b| b as usize + 1).max().unwrap_or(0);
-    let body = share_bindings(text, &entry, bindings);
     let mut source = library::header(group);
-    if calls_raise(&body) {
+    if kernel.checks {
         let _ = writeln!(
             source,
             "@group(0) @binding({storages}) var<storage, read_write> fault: array<atomic<u32>, 4>;"
@@ -48,106 +47,141 @@ pub fn assemble(
     Some((source, entry))
 }
 
-fn calls_raise(text: &str) -> bool {
-    text.contains("raise(")
-}
-
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// An operand's declaration: its line's number, binding and name.
-struct Declaration {
-    line: usize,
-    binding: usize,
-    name: String,
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_word(c)).filter(|w| !w.is_empty())
 }
 
-fn declaration(line: usize, text: &str) -> Option<Declaration> {
-    let rest = text.trim_start().strip_prefix("@group(0) @binding(")?;
-    let (binding, rest) = rest.split_once(')')?;
-    let name = rest
-        .split_once('>')?
-        .1
-        .trim_start()
-        .split(':')
-        .next()?
-        .trim();
-    Some(Declaration {
-        line,
-        binding: binding.trim().parse().ok()?,
-        name: name.to_owned(),
-    })
+/// A declaration at the top of a file, with the comment and the attributes above it.
+struct Item<'a> {
+    name: &'a str,
+    text: String,
+}
+
+fn code(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+/// The comment at a file's head, and its declarations.
+fn items(text: &str) -> (String, Vec<Item<'_>>) {
+    let (mut head, mut items) = (String::new(), Vec::new());
+    let mut pending = String::new();
+    let (mut depth, mut name) = (0isize, None);
+    for line in text.lines() {
+        let code = code(line).trim();
+        if code.is_empty() && depth == 0 {
+            if line.trim().is_empty() {
+                // A comment that nothing follows at once belongs to the file.
+                head.push_str(&std::mem::take(&mut pending));
+            } else {
+                pending.push_str(line);
+                pending.push('\n');
+            }
+            continue;
+        }
+        if depth == 0 && name.is_none() {
+            name = declared(code);
+        }
+        pending.push_str(line);
+        pending.push('\n');
+        depth += code.matches('{').count() as isize - code.matches('}').count() as isize;
+        if depth == 0 && (code.ends_with('}') || code.ends_with(';')) {
+            items.push(Item {
+                name: name.take().unwrap_or_default(),
+                text: std::mem::take(&mut pending),
+            });
+        }
+    }
+    (head, items)
+}
+
+/// The name that a line declares, after its attributes: of a function, a structure, a constant or a variable.
+fn declared(code: &str) -> Option<&str> {
+    let mut rest = code;
+    for keyword in ["fn ", "struct ", "const ", "override ", "alias "] {
+        if let Some(at) = rest.find(keyword) {
+            return words(&rest[at + keyword.len()..]).next();
+        }
+    }
+    rest = &rest[rest.find("var")? + 3..];
+    if rest.starts_with('<') {
+        rest = &rest[rest.find('>')? + 1..];
+    }
+    words(rest).next()
+}
+
+/// The file's head comment and those of its declarations that `entry` uses, directly or not.
+fn only_used(text: &str, entry: &str) -> Option<String> {
+    let (head, items) = items(text);
+    let mut used = vec![false; items.len()];
+    let mut left = vec![items.iter().position(|i| i.name == entry)?];
+    while let Some(at) = left.pop() {
+        used[at] = true;
+        let plain: String = items[at]
+            .text
+            .lines()
+            .map(|l| format!("{}\n", code(l)))
+            .collect();
+        for word in words(&plain) {
+            left.extend((0..items.len()).filter(|&i| !used[i] && items[i].name == word));
+        }
+    }
+    let mut out = head;
+    let mut after_function = true;
+    for item in items
+        .iter()
+        .zip(&used)
+        .filter(|(_, used)| **used)
+        .map(|(i, _)| i)
+    {
+        let function = item.text.contains("fn ") || item.text.contains("struct ");
+        if function || after_function {
+            out.push('\n');
+        }
+        after_function = item.text.contains("fn ");
+        out.push_str(&item.text);
+    }
+    Some(out)
 }
 
 /// Let operands share bindings: the first operand of a binding keeps its declaration, under the binding's number; the
-/// others lose theirs and are called by the first one's name. Only the variables that `entry` uses are its operands;
-/// other entry points of the file keep theirs.
-fn share_bindings(text: &str, entry: &str, bindings: &[u8]) -> String {
+/// others lose theirs and are called by the first one's name.
+fn share_bindings(text: &str, bindings: &[u8]) -> String {
     if bindings.iter().enumerate().all(|(k, &b)| k == b as usize) {
         return text.to_owned();
     }
-    let start = text.find(&format!("fn {entry}(")).unwrap_or(0);
-    let end = text[start..].find("\n}").map_or(text.len(), |e| start + e);
-    let own = reachable(text, &text[start..end]);
-    let found: Vec<Declaration> = text
-        .lines()
-        .enumerate()
-        .filter_map(|(line, t)| declaration(line, t))
-        .filter(|d| own.contains(&d.name))
-        .collect();
-    let operand = |k: usize| found.iter().find(|d| d.binding == k);
-    let mut dropped = Vec::new();
-    let mut renamed: Vec<(String, String)> = Vec::new();
-    let mut renumbered = Vec::new();
-    for (k, &b) in bindings.iter().enumerate() {
-        let Some(this) = operand(k) else { continue };
-        let first = bindings.iter().position(|&x| x == b).unwrap_or(k);
-        if first == k {
-            renumbered.push((this.line, k, b));
-        } else if let Some(other) = operand(first) {
-            dropped.push(this.line);
-            renamed.push((this.name.clone(), other.name.clone()));
-        }
-    }
+    let attribute = |k: usize| format!("@group(0) @binding({k})");
+    let name = |k: usize| {
+        text.lines()
+            .find(|l| l.trim_start().starts_with(&attribute(k)))
+            .and_then(|l| declared(code(l)))
+    };
     let mut out = String::with_capacity(text.len());
-    for (line, t) in text.lines().enumerate() {
-        if dropped.contains(&line) {
-            continue;
-        }
-        match renumbered.iter().find(|(l, ..)| *l == line) {
-            Some((_, from, to)) => {
-                out.push_str(&t.replace(&format!("@binding({from})"), &format!("@binding({to})")))
-            }
-            None => out.push_str(t),
-        }
-        out.push('\n');
-    }
-    for (from, to) in renamed {
-        out = replace_word(&out, &from, &to);
-    }
-    out
-}
-
-/// Every word of `body`, and of the file's functions that it calls, directly or not.
-fn reachable(text: &str, body: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut bodies = vec![body.to_owned()];
-    while let Some(body) = bodies.pop() {
-        for word in body.split(|c| !is_word(c)).filter(|w| !w.is_empty()) {
-            if words.iter().any(|w| w == word) {
+    'lines: for line in text.lines() {
+        for (k, &b) in bindings.iter().enumerate() {
+            if !line.trim_start().starts_with(&attribute(k)) {
                 continue;
             }
-            words.push(word.to_owned());
-            if let Some(start) = text.find(&format!("\nfn {word}(")) {
-                let end = text[start + 1..]
-                    .find("\n}")
-                    .map_or(text.len(), |e| start + 1 + e);
-                bodies.push(text[start..end].to_owned());
+            if bindings[..k].contains(&b) {
+                continue 'lines;
             }
+            out.push_str(&line.replace(&attribute(k), &attribute(b as usize)));
+            out.push('\n');
+            continue 'lines;
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    for (k, b) in bindings.iter().enumerate() {
+        let first = bindings.iter().position(|x| x == b).unwrap_or(k);
+        if let (true, Some(from), Some(to)) = (first != k, name(k), name(first)) {
+            out = replace_word(&out, from, to);
         }
     }
-    words
+    out
 }
 
 fn replace_word(text: &str, from: &str, to: &str) -> String {
@@ -169,17 +203,22 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
+// A family.
+
 @group(0) @binding(0) var<storage, read_write> a: array<f32>;
-@group(0) @binding(1) var<storage, read_write> b: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b: array<f32>; // the right one
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
 @group(0) @binding(1) var<storage, read_write> other: array<u32>;
 
+// Part of it.
 fn part(i: u32) -> f32 {
-    return b[i];
+    if (i > 0u) { return b[i]; }
+    return 0.0;
 }
 
-fn main_(i: u32) {
-    out[i] = a[i] * part(i);
+@compute @workgroup_size(WG)
+fn product(i: u32) {
+    out[i] = a[i] * part(i); // not other
 }
 
 fn second(i: u32) {
@@ -188,22 +227,28 @@ fn second(i: u32) {
 ";
 
     #[test]
+    fn a_kernel_comes_with_what_it_uses() {
+        let text = only_used(TEXT, "product").unwrap();
+        assert!(text.starts_with("// A family."));
+        assert!(
+            text.contains("// Part of it.\nfn part(")
+                && text.contains("@compute @workgroup_size(WG)\nfn product(")
+        );
+        assert!(
+            !text.contains("second") && !text.contains("> other:"),
+            "{text}"
+        );
+        assert_eq!(only_used(TEXT, "third"), None);
+    }
+
+    #[test]
     fn operands_that_share_memory_share_a_binding() {
-        let text = share_bindings(TEXT, "main_", &[0, 0, 1]);
+        let text = share_bindings(&only_used(TEXT, "product").unwrap(), &[0, 0, 1]);
         assert!(text.contains("return a[i];"), "{text}");
         assert!(
             text.contains("@binding(1) var<storage, read_write> out"),
             "{text}"
         );
-        assert!(
-            text.contains("@binding(1) var<storage, read_write> other"),
-            "{text}"
-        );
         assert!(!text.contains("> b:"), "{text}");
-    }
-
-    #[test]
-    fn nothing_changes_where_all_are_apart() {
-        assert_eq!(share_bindings(TEXT, "main_", &[0, 1, 2]), TEXT);
     }
 }

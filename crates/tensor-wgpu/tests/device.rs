@@ -232,7 +232,7 @@ fn bytes_go_anywhere() {
     let mut want: Vec<u8> = (0..64).collect();
     backend.upload(&buffer, 0, &want).unwrap();
     for (offset, length) in [(1, 1), (5, 7), (3, 4), (8, 3), (61, 3), (0, 64), (2, 33)] {
-        let piece: Vec<u8> = (0..length).map(|i| 200 + i as u8).collect();
+        let piece: Vec<u8> = (0..length).map(|i| 200u8.wrapping_add(i as u8)).collect();
         backend.upload(&buffer, offset, &piece).unwrap();
         want[offset..offset + length].copy_from_slice(&piece);
         assert_eq!(
