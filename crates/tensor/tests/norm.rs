@@ -29,6 +29,7 @@ fn numbers(t: &Tensor) -> Vec<f64> {
 fn check_slopes(operands: &[Tensor], f: impl Fn(&[Tensor]) -> Result<Tensor>, label: &str) {
     for t in operands {
         t.requires_grad_(true).unwrap();
+        t.set_grad(None);
     }
     let loss = |t: &[Tensor]| {
         let y = f(t).unwrap();
@@ -214,11 +215,11 @@ fn mistakes_are_pytorchs_errors() {
     };
     assert_eq!(
         batch(Some(&w), None, None),
-        "weight should contain 4 elements not 3"
+        "batch_norm: weight should contain 4 elements not 3"
     );
     assert_eq!(
         batch(None, Some(&w), Some(&w)),
-        "running_mean should contain 4 elements not 3"
+        "batch_norm: running_mean should contain 4 elements not 3"
     );
     assert!(batch(None, None, None).contains("must be defined in evaluation mode"));
     let wide = tensor(&[4], 1, DType::F64);
