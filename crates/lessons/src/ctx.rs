@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use tensor::Device;
+
 use crate::clock::Clock;
 use crate::error::LessonError;
 use crate::event::{Event, Progress};
@@ -50,6 +52,30 @@ impl Ctx {
     /// Smallest step of the clock, in seconds.
     pub fn clock_resolution(&self) -> f64 {
         self.report.borrow().environment.clock_resolution
+    }
+
+    /// Opens a device by name, and writes into the report that the run used it.
+    pub async fn open(&self, name: &str) -> Result<Device, LessonError> {
+        let device = self.surroundings.devices.open(name).await?;
+        self.emit(Event::Device {
+            device: device.id().to_string(),
+        });
+        Ok(device)
+    }
+
+    /// Writes the memory figures of a device.
+    pub fn memory_of(&self, device: &Device) {
+        let stats = device.memory().stats();
+        let memory = Memory {
+            allocated: stats.allocated,
+            allocated_peak: stats.peak_allocated,
+            reserved: stats.reserved,
+            reserved_peak: stats.peak_reserved,
+        };
+        self.emit(Event::Memory {
+            device: device.id().to_string(),
+            memory,
+        });
     }
 
     /// What surrounds the run.
@@ -110,14 +136,6 @@ impl Ctx {
     /// Writes how times are taken.
     pub fn timing(&self, timing: TimingMethod) {
         self.emit(Event::Timing { timing });
-    }
-
-    /// Writes a device's memory figures.
-    pub fn memory(&self, device: &str, memory: Memory) {
-        self.emit(Event::Memory {
-            device: device.into(),
-            memory,
-        });
     }
 
     /// A remark that is good to know.

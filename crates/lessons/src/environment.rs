@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+pub use tensor::DeviceKind;
 
 /// The machine on which a run was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,18 +38,6 @@ impl Environment {
     }
 }
 
-/// Kind of a device. It decides a colour and nothing else; names decide what is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeviceKind {
-    /// The processor.
-    Cpu,
-    /// WGSL through WebGPU, Vulkan, Metal or DX12.
-    Wgpu,
-    /// CUDA.
-    Cuda,
-}
-
 /// What is known of a device without running anything on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
@@ -58,12 +47,17 @@ pub struct DeviceFacts {
     pub kind: DeviceKind,
     /// What the maker calls it.
     pub model: String,
+    /// Who made it; empty when not told.
+    pub vendor: String,
     /// Interface through which it is reached: `Vulkan`, `WebGPU`; empty for the CPU.
     pub api: String,
     /// Driver and its version; empty when not told.
     pub driver: String,
     /// A software adapter: its timings say little about GPUs.
     pub software: bool,
+    /// Threads that compute, where that is known.
+    #[serde(default)]
+    pub threads: u32,
     /// Shares the machine's memory with the processor, when known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrated: Option<bool>,
@@ -74,6 +68,30 @@ pub struct DeviceFacts {
     pub limits: BTreeMap<String, u64>,
     /// Optional features, such as `shader-f16`.
     pub features: Vec<String>,
+    /// What the engine chose for this device, such as the matrix kernel that its tuning run found fastest.
+    #[serde(default)]
+    pub choices: BTreeMap<String, String>,
+}
+
+impl DeviceFacts {
+    /// A device of which only name and kind are known.
+    pub fn named(name: &str, kind: DeviceKind) -> Self {
+        DeviceFacts {
+            name: name.into(),
+            kind,
+            model: String::new(),
+            vendor: String::new(),
+            api: String::new(),
+            driver: String::new(),
+            software: false,
+            threads: 0,
+            integrated: None,
+            memory: None,
+            limits: BTreeMap::new(),
+            features: Vec::new(),
+            choices: BTreeMap::new(),
+        }
+    }
 }
 
 /// What was found when looking for one kind of device, in the order in which a person should check.

@@ -109,3 +109,21 @@ impl From<ParamError> for LessonError {
         LessonError::Param(e)
     }
 }
+
+impl From<tensor::Error> for LessonError {
+    fn from(e: tensor::Error) -> Self {
+        LessonError::Engine {
+            message: e.to_string(),
+            help: Some(e.help()),
+        }
+    }
+}
+
+impl From<data::DataError> for LessonError {
+    fn from(e: data::DataError) -> Self {
+        LessonError::Data {
+            message: e.to_string(),
+            help: Some(e.help()),
+        }
+    }
+}

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use crate::clock::Clock;
-use crate::error::LessonError;
 use crate::event::Event;
 
 /// A boxed future of one thread: driven by `pollster` natively and by `spawn_local` in the browser.
@@ -25,15 +24,6 @@ pub trait Host {
     }
 }
 
-/// Where files come from: folders natively, chosen or fetched files in the browser.
-pub trait Files {
-    /// The names of the files of a folder; an error says what was looked for.
-    fn list(&self, folder: &str) -> LocalFuture<'_, Result<Vec<String>, LessonError>>;
-
-    /// The bytes of a file; `folder` is empty for the assets that come with the program, such as `mnist-subset`.
-    fn read(&self, folder: &str, name: &str) -> LocalFuture<'_, Result<Vec<u8>, LessonError>>;
-}
-
 /// Everything that a run needs from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -43,6 +33,6 @@ pub struct Surroundings {
     pub host: Rc<dyn Host>,
     /// The clock for timing.
     pub clock: Rc<dyn Clock>,
-    /// Where files come from.
-    pub files: Rc<dyn Files>,
+    /// Where data sets come from.
+    pub data: Rc<dyn crate::DataSets>,
 }

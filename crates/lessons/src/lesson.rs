@@ -10,6 +10,7 @@ use crate::host::{LocalFuture, Surroundings};
 use crate::nearest::nearest;
 use crate::params::{ParamSpec, Params};
 use crate::report::{Report, Status};
+use crate::{bench, doctor, train, transfer};
 
 /// What a lesson says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct LessonInfo {
     pub title: String,
     /// The question that a run answers.
     pub question: String,
+    /// A tool rather than a lesson: the page shows it apart.
+    #[serde(default)]
+    pub instrument: bool,
     /// What it can be asked for, in the order of the form.
     pub params: Vec<ParamSpec>,
 }
@@ -35,7 +39,12 @@ pub struct Lesson {
 
 /// All lessons, in the order in which to take them.
 pub fn all() -> &'static [Lesson] {
-    &[]
+    &[
+        doctor::LESSON,
+        transfer::LESSON,
+        train::LESSON,
+        bench::LESSON,
+    ]
 }
 
 /// What all lessons say of themselves.
@@ -77,6 +86,10 @@ pub async fn run(
             help: e.help(),
         },
     };
+    if matches!(status, Status::Failed { .. }) {
+        // A lost device must not be handed to the next run.
+        ctx.surroundings().devices.forget();
+    }
     ctx.emit(Event::End { status });
     ctx.report()
 }

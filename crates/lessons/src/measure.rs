@@ -13,7 +13,9 @@ use crate::report::{Metric, Spread};
 pub struct Plan {
     /// Calls before timing, which build pipelines, fill caches and raise clocks.
     pub warmups: u32,
-    /// No new warm-up, after the second, once this many seconds have gone.
+    /// Fewest warm-ups, however long they take.
+    pub min_warmups: u32,
+    /// No further warm-up once this many seconds have gone.
     pub warmup_limit: f64,
     /// Fewest timed runs before a stable spread ends the repeats.
     pub runs: u32,
@@ -34,6 +36,7 @@ impl Plan {
     pub const fn thorough() -> Self {
         Plan {
             warmups: 5,
+            min_warmups: 2,
             warmup_limit: 6.0,
             runs: 20,
             time: 0.5,
@@ -48,6 +51,7 @@ impl Plan {
     pub const fn quick() -> Self {
         Plan {
             warmups: 2,
+            min_warmups: 1,
             warmup_limit: 0.5,
             runs: 7,
             time: 0.1,
@@ -153,7 +157,7 @@ pub async fn measure(
         if i == 0 {
             first = last;
         }
-        if i >= 1 && clock.now() - begin > plan.warmup_limit {
+        if i + 1 >= plan.min_warmups && clock.now() - begin > plan.warmup_limit {
             break;
         }
     }

@@ -80,6 +80,11 @@ pub enum FromWorker {
         /// What to do.
         help: Option<String>,
     },
+    /// The worker is about to end: it panicked, or never started.
+    Crashed {
+        /// What it said.
+        what: String,
+    },
     /// For the console.
     Log {
         /// The text.

@@ -48,6 +48,11 @@ pub enum ParamKind {
         /// The words.
         options: Vec<String>,
     },
+    /// Some of a few words, separated by commas, in the order of `options`.
+    Subset {
+        /// The words.
+        options: Vec<String>,
+    },
     /// Yes or no.
     Bool,
     /// A list of sizes, separated by commas or spaces.
@@ -147,6 +152,18 @@ impl ParamSpec {
         )
     }
 
+    /// Some of a few words; all of them by default.
+    pub fn subset(name: &str, options: &[&str], help: &str) -> Self {
+        let default = options.join(",");
+        let options = options.iter().map(|o| o.to_string()).collect();
+        Self::new(
+            name,
+            ParamKind::Subset { options },
+            ParamValue::Text(default),
+            help,
+        )
+    }
+
     /// Yes or no.
     pub fn bool(name: &str, default: bool, help: &str) -> Self {
         Self::new(name, ParamKind::Bool, ParamValue::Bool(default), help)
@@ -201,6 +218,7 @@ impl ParamSpec {
                 format!("{} to {}", ParamValue::Float(*min), ParamValue::Float(*max))
             }
             ParamKind::Choice { options } => options.join(", "),
+            ParamKind::Subset { options } => format!("some of {}", options.join(",")),
             ParamKind::Bool => "true or false".into(),
             ParamKind::Sizes { min, max, max_len } => {
                 format!(
@@ -211,6 +229,19 @@ impl ParamSpec {
             ParamKind::Device => "auto, cpu, wgpu:N".into(),
             ParamKind::Folder => "a folder".into(),
         }
+    }
+
+    /// A word of the options.
+    fn option(&self, options: &[String], word: &str) -> Result<String, ParamError> {
+        if options.iter().any(|o| o == word) {
+            return Ok(word.into());
+        }
+        Err(ParamError::Choice {
+            name: self.name.clone(),
+            given: word.into(),
+            options: options.to_vec(),
+            nearest: nearest(word, options.iter().map(String::as_str)),
+        })
     }
 
     /// Reads a value from text.
@@ -243,17 +274,21 @@ impl ParamSpec {
                     Err(outside())
                 }
             }
-            ParamKind::Choice { options } => {
-                if options.iter().any(|o| o == text) {
-                    return Ok(ParamValue::Text(text.into()));
+            ParamKind::Choice { options } => self.option(options, text).map(ParamValue::Text),
+            ParamKind::Subset { options } => {
+                let words: Vec<&str> = text.split([',', ' ']).filter(|w| !w.is_empty()).collect();
+                if words.is_empty() {
+                    return Err(refuse());
                 }
-                let nearest = nearest(text, options.iter().map(String::as_str));
-                Err(ParamError::Choice {
-                    name: self.name.clone(),
-                    given: text.into(),
-                    options: options.clone(),
-                    nearest,
-                })
+                for word in &words {
+                    self.option(options, word)?;
+                }
+                let kept: Vec<&str> = options
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|o| words.contains(o))
+                    .collect();
+                Ok(ParamValue::Text(kept.join(",")))
             }
             ParamKind::Bool => match text {
                 "true" | "yes" | "on" | "1" => Ok(ParamValue::Bool(true)),
@@ -509,6 +544,7 @@ mod tests {
             ParamSpec::choice("optimizer", &["adam", "sgd"], "how weights change"),
             ParamSpec::sizes("sizes", 1..=8192, &[64, 256], "matrix sizes"),
             ParamSpec::bool("shuffle", true, "shuffle each epoch"),
+            ParamSpec::subset("parts", &["a", "b", "c"], "what to do"),
             ParamSpec::device("device", "where it runs"),
         ]
     }
@@ -529,6 +565,9 @@ mod tests {
         assert_eq!(p.sizes("sizes"), Ok(&[8u64, 16][..]));
         assert_eq!(p.bool("shuffle"), Ok(false));
         assert_eq!(p.text("device"), Ok("auto"));
+        assert_eq!(p.text("parts"), Ok("a,b,c"));
+        let p = Params::parse(&specs(), [("parts", "c, a")]).unwrap();
+        assert_eq!(p.text("parts"), Ok("a,c"));
     }
 
     #[test]
@@ -539,7 +578,7 @@ mod tests {
         let e = Params::parse(&specs(), [("zzzzzz", "3")]).unwrap_err();
         assert_eq!(
             e.help(),
-            "the parameters are: batch, lr, optimizer, sizes, shuffle, device"
+            "the parameters are: batch, lr, optimizer, sizes, shuffle, parts, device"
         );
     }
 

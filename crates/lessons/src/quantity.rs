@@ -27,6 +27,7 @@ pub fn format(value: f64, unit: &str) -> String {
         ),
         "x" => format!("{}x", digits(value)),
         "%" => format!("{} %", digits(value)),
+        "1/s" => format!("{} /s", plain(value)),
         other => format!("{} {other}", plain(value)),
     }
 }
@@ -89,7 +90,7 @@ mod tests {
             (1.5e-4, "1", "1.50e-4"),
             (4096.0, "1", "4096"),
             (0.6, "x", "0.60x"),
-            (7800.25, "1/s", "7800 1/s"),
+            (7800.25, "1/s", "7800 /s"),
             (83.2, "%", "83.2 %"),
             (f64::NAN, "s", "not a number"),
         ];
