@@ -76,15 +76,23 @@ impl Bench<'_> {
                 let x = self.x(&[64, 3, 64, 64]);
                 let (_, convolutions) = features.children().next().unwrap();
                 let (_, classifier) = whole.children().nth(2).unwrap();
-                classifier.forward(&convolutions.forward(&x).unwrap().flatten(1, -1).unwrap()).err()
+                classifier
+                    .forward(&convolutions.forward(&x).unwrap().flatten(1, -1).unwrap())
+                    .err()
             }
             "ce_target_range" => self
                 .x(&[3, 4])
                 .cross_entropy(&self.long(&[0, 1, 4]), ClassLoss::default())
                 .and_then(|loss| pollster::block_on(loss.item()))
                 .err(),
-            "ce_target_float" => self.x(&[3, 4]).cross_entropy(&self.x(&[3]), ClassLoss::default()).err(),
-            "ce_batch" => self.x(&[3, 4]).cross_entropy(&self.long(&[0, 1]), ClassLoss::default()).err(),
+            "ce_target_float" => self
+                .x(&[3, 4])
+                .cross_entropy(&self.x(&[3]), ClassLoss::default())
+                .err(),
+            "ce_batch" => self
+                .x(&[3, 4])
+                .cross_entropy(&self.long(&[0, 1]), ClassLoss::default())
+                .err(),
             "backward_twice" => {
                 let x = self.leaf(&[3]);
                 let y = x.mul(&x).unwrap().sum_all().unwrap();
@@ -122,12 +130,20 @@ impl Bench<'_> {
                 state.insert("weight".into(), self.x(&[3, 2]));
                 self.linear(2, 2).load_state_dict(&state).err()
             }
-            "bn_one_value" => BatchNorm1d::new(4, &self.init()).unwrap().forward(&self.x(&[1, 4])).err(),
+            "bn_one_value" => BatchNorm1d::new(4, &self.init())
+                .unwrap()
+                .forward(&self.x(&[1, 4]))
+                .err(),
             "log_bool" => self.x(&[3]).gt(&self.x(&[3])).unwrap().relu().err(),
             "optimizer_empty" => Sgd::new(Vec::new(), SgdConfig::default()).err(),
-            "sgd_lr" => {
-                Sgd::new(self.linear(2, 2).parameters(), SgdConfig { lr: -1.0, ..SgdConfig::default() }).err()
-            }
+            "sgd_lr" => Sgd::new(
+                self.linear(2, 2).parameters(),
+                SgdConfig {
+                    lr: -1.0,
+                    ..SgdConfig::default()
+                },
+            )
+            .err(),
             _ => return None,
         })
     }
@@ -136,19 +152,27 @@ impl Bench<'_> {
 /// Cases of PyTorch's that cannot arise here, each with its reason.
 const ELSEWHERE: [(&str, &str); 2] = [
     ("device_index_str", "an index is a number by its type"),
-    ("cuda_absent", "raised by the CUDA device, which this build does not have"),
+    (
+        "cuda_absent",
+        "raised by the CUDA device, which this build does not have",
+    ),
 ];
 
 #[test]
 fn messages_are_pytorchs() {
     let mut failures = Vec::new();
     for device in devices::under_test() {
-        let bench = Bench { device: &device, generator: Generator::new(1) };
+        let bench = Bench {
+            device: &device,
+            generator: Generator::new(1),
+        };
         for case in golden::json::<File>("errors.json").cases {
             let label = format!("{} on {}", case.id, device.id());
             let error = match bench.provoke(&case.id) {
                 None if ELSEWHERE.iter().any(|(id, _)| *id == case.id) => continue,
-                None if !device.backend().supports(DType::F64) && case.id.ends_with("_dtype") => continue,
+                None if !device.backend().supports(DType::F64) && case.id.ends_with("_dtype") => {
+                    continue;
+                }
                 None => {
                     failures.push(format!("{label}: nobody makes this mistake"));
                     continue;
@@ -161,15 +185,24 @@ fn messages_are_pytorchs() {
             };
             // Device names aside: PyTorch lists its own device types, and names tensors by their place.
             let want = match case.id.as_str() {
-                "device_string" => "Expected one of cpu, cuda, wgpu device type at start of device string: gpu".into(),
-                _ if !device.is_cpu() => case.message.replace("torch.FloatTensor", "torch.wgpu.FloatTensor"),
+                "device_string" => {
+                    "Expected one of cpu, cuda, wgpu device type at start of device string: gpu"
+                        .into()
+                }
+                _ if !device.is_cpu() => case
+                    .message
+                    .replace("torch.FloatTensor", "torch.wgpu.FloatTensor"),
                 _ => case.message,
             };
             if error.to_string() != want {
                 failures.push(format!("{label}:\n  got  {error}\n  want {want}"));
             }
             if error.class() != case.raised {
-                failures.push(format!("{label}: class {}, want {}", error.class(), case.raised));
+                failures.push(format!(
+                    "{label}: class {}, want {}",
+                    error.class(),
+                    case.raised
+                ));
             }
             if error.help().is_empty() {
                 failures.push(format!("{label}: no help"));
@@ -192,19 +225,43 @@ fn two_devices_are_named_with_their_operands() {
     let (g, c) = (gpu.id(), cpu.id());
 
     let e = there(&[3]).add(&here(&[3])).unwrap_err();
-    let text = format!("Expected all tensors to be on the same device, but found at least two devices, {g} and {c}!");
+    let text = format!(
+        "Expected all tensors to be on the same device, but found at least two devices, {g} and {c}!"
+    );
     assert_eq!(e.to_string(), text);
-    assert!(e.help().contains(&format!("is on {c}")) && e.help().contains(&format!("is on {g}")), "{}", e.help());
+    assert!(
+        e.help().contains(&format!("is on {c}")) && e.help().contains(&format!("is on {g}")),
+        "{}",
+        e.help()
+    );
 
     let linear = Linear::new(4, 2, true, &Init::new(&gpu, &generator)).unwrap();
     let e = linear.forward(&here(&[3, 4])).unwrap_err();
-    assert!(e.to_string().contains(&format!("mat1 is on {c}, different from other tensors on {g}")), "{e}");
+    assert!(
+        e.to_string().contains(&format!(
+            "mat1 is on {c}, different from other tensors on {g}"
+        )),
+        "{e}"
+    );
 
-    let conv = Conv2d::new(1, 1, [3, 3], Conv2dOptions::default(), true, &Init::new(&gpu, &generator)).unwrap();
+    let conv = Conv2d::new(
+        1,
+        1,
+        [3, 3],
+        Conv2dOptions::default(),
+        true,
+        &Init::new(&gpu, &generator),
+    )
+    .unwrap();
     let e = conv.forward(&here(&[1, 1, 8, 8])).unwrap_err();
-    assert_eq!(e.to_string(), "Input type (torch.FloatTensor) and weight type (torch.wgpu.FloatTensor) should be the same");
+    assert_eq!(
+        e.to_string(),
+        "Input type (torch.FloatTensor) and weight type (torch.wgpu.FloatTensor) should be the same"
+    );
 
     // A number on the CPU mixes with tensors anywhere.
-    let sum = there(&[3]).mul(&Tensor::scalar(2.0f32, &cpu).unwrap()).unwrap();
+    let sum = there(&[3])
+        .mul(&Tensor::scalar(2.0f32, &cpu).unwrap())
+        .unwrap();
     assert_eq!(sum.device().id(), g);
 }

@@ -32,7 +32,9 @@ fn number(args: &Map<String, Value>, key: &str, default: f64) -> f64 {
 
 fn optimizer(case: &Case, parameters: Vec<Parameter>) -> Box<dyn Optimizer> {
     let a = &case.args;
-    let betas = a.get("betas").map_or((0.9, 0.999), |b| (b[0].as_f64().unwrap(), b[1].as_f64().unwrap()));
+    let betas = a.get("betas").map_or((0.9, 0.999), |b| {
+        (b[0].as_f64().unwrap(), b[1].as_f64().unwrap())
+    });
     let adam = AdamConfig {
         lr: number(a, "lr", 1e-3),
         betas,
@@ -58,7 +60,11 @@ fn optimizer(case: &Case, parameters: Vec<Parameter>) -> Box<dyn Optimizer> {
         "RMSprop" => Box::new(
             RmsProp::new(
                 parameters,
-                RmsPropConfig { lr: number(a, "lr", 1e-2), alpha: number(a, "alpha", 0.99), ..RmsPropConfig::default() },
+                RmsPropConfig {
+                    lr: number(a, "lr", 1e-2),
+                    alpha: number(a, "alpha", 0.99),
+                    ..RmsPropConfig::default()
+                },
             )
             .unwrap(),
         ),
@@ -70,8 +76,12 @@ fn scheduler(s: &Schedule, base: f64) -> Box<dyn Scheduler> {
     let n = |key: &str| number(&s.args, key, f64::NAN);
     match s.name.as_str() {
         "StepLR" => Box::new(StepLr::new(base, n("step_size") as usize, n("gamma")).unwrap()),
-        "CosineAnnealingLR" => Box::new(CosineAnnealingLr::new(base, n("T_max") as usize, 0.0).unwrap()),
-        "LinearLR" => Box::new(LinearLr::new(base, n("start_factor"), 1.0, n("total_iters") as usize).unwrap()),
+        "CosineAnnealingLR" => {
+            Box::new(CosineAnnealingLr::new(base, n("T_max") as usize, 0.0).unwrap())
+        }
+        "LinearLR" => Box::new(
+            LinearLr::new(base, n("start_factor"), 1.0, n("total_iters") as usize).unwrap(),
+        ),
         "OneCycleLR" => Box::new(OneCycleLr::new(n("max_lr"), n("total_steps") as usize).unwrap()),
         other => panic!("{other}"),
     }
@@ -87,9 +97,15 @@ fn optimisers_follow_pytorchs_trajectories() {
                 continue;
             }
             let tol = match dtype {
-                DType::F64 => Tolerance { rtol: 1e-9, atol: 1e-9 },
+                DType::F64 => Tolerance {
+                    rtol: 1e-9,
+                    atol: 1e-9,
+                },
                 // Twelve steps, each rounding parameter and state once.
-                _ => Tolerance { rtol: 1e-5, atol: 2e-6 },
+                _ => Tolerance {
+                    rtol: 1e-5,
+                    atol: 2e-6,
+                },
             };
             for case in golden::json::<Vec<Case>>("optim.json") {
                 let label = format!("{} {} {dtype}", case.id, device.id());
@@ -107,12 +123,16 @@ fn optimisers_follow_pytorchs_trajectories() {
                     if (opt.lr() - lr).abs() > 1e-12 {
                         failures.push(format!("{label} step {step}: rate {}, want {lr}", opt.lr()));
                     }
-                    p.tensor().set_grad(Some(grads.select(0, step as isize).unwrap()));
+                    p.tensor()
+                        .set_grad(Some(grads.select(0, step as isize).unwrap()));
                     if let Some(max) = case.clip_grad_norm {
                         let norm = clip_grad_norm(&[p.clone()], max).unwrap();
                         let norm = pollster::block_on(norm.item()).unwrap();
                         if (norm - case.grad_norm[step]).abs() > 1e-5 * norm {
-                            failures.push(format!("{label} step {step}: norm {norm}, want {}", case.grad_norm[step]));
+                            failures.push(format!(
+                                "{label} step {step}: norm {norm}, want {}",
+                                case.grad_norm[step]
+                            ));
                         }
                     }
                     opt.step().unwrap();
@@ -151,18 +171,35 @@ fn the_scaler_follows_pytorchs() {
     let file: File = golden::json("scaler.json");
     for device in devices::under_test() {
         let p = Parameter::new(Tensor::ones(&[4], DType::F32, &device).unwrap()).unwrap();
-        let mut opt = Sgd::new(vec![p.clone()], SgdConfig { lr: 0.1, ..SgdConfig::default() }).unwrap();
-        let mut scaler =
-            GradScaler::new(file.init_scale, file.growth_factor, file.backoff_factor, file.growth_interval);
+        let mut opt = Sgd::new(
+            vec![p.clone()],
+            SgdConfig {
+                lr: 0.1,
+                ..SgdConfig::default()
+            },
+        )
+        .unwrap();
+        let mut scaler = GradScaler::new(
+            file.init_scale,
+            file.growth_factor,
+            file.backoff_factor,
+            file.growth_interval,
+        );
         for (i, want) in file.steps.iter().enumerate() {
             let bad = if want.found_inf { f32::INFINITY } else { 1.0 };
-            p.tensor().set_grad(Some(Tensor::from_slice(&[1.0, bad, 1.0, 1.0], &[4], &device).unwrap()));
+            p.tensor().set_grad(Some(
+                Tensor::from_slice(&[1.0, bad, 1.0, 1.0], &[4], &device).unwrap(),
+            ));
             let before = pollster::block_on(p.tensor().to_vec::<f32>()).unwrap();
             let stepped = pollster::block_on(scaler.step(&mut opt)).unwrap();
             let after = pollster::block_on(p.tensor().to_vec::<f32>()).unwrap();
             scaler.update();
             assert_eq!(stepped, want.stepped, "step {i}");
-            assert_eq!(before != after, want.stepped, "step {i}: {before:?} {after:?}");
+            assert_eq!(
+                before != after,
+                want.stepped,
+                "step {i}: {before:?} {after:?}"
+            );
             assert_eq!(scaler.found_inf(), want.found_inf, "step {i}");
             assert_eq!(scaler.get_scale(), want.scale_after, "step {i}");
         }
