@@ -55,6 +55,12 @@ fn row<F: Fold>(acc: F::Acc, values: &[F::Value]) -> F::Acc {
         }
         acc = F::join(acc, lanes[0]);
     }
+    // A few at once, since each addition waits for the one before it.
+    while let Some((&[a, b, c, d], tail)) = rest.split_first_chunk::<4>() {
+        let (a, b) = (F::put(F::IDENTITY, a), F::put(F::IDENTITY, b));
+        acc = F::join(acc, F::join(F::put(a, c), F::put(b, d)));
+        rest = tail;
+    }
     for &value in rest {
         acc = F::put(acc, value);
     }

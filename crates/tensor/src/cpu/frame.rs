@@ -2,12 +2,13 @@
 
 use super::operand::Operand;
 use super::program::{Number, Program};
-use super::tile::{Tile, gather, scatter};
+use super::strided::{gather, scatter};
+use super::tile::Tile;
 use crate::dtype::DType;
 use std::cell::RefCell;
 
-/// Elements that a block holds at most. Three registers of f32 fit the smallest first-level caches.
-pub(crate) const BLOCK: usize = 2048;
+/// Elements that a block holds at most.
+pub(crate) const BLOCK: usize = 4096;
 
 /// Bytes from one register to the next. The odd cache lines keep registers from falling on the same places of the
 /// cache, which is indexed by the low bits of an address.
@@ -33,8 +34,9 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Take scratch memory, and compute what is the same for every index.
-    pub(crate) fn new(program: &'a Program, scalars: &[f64]) -> Frame<'a> {
+    /// Take scratch memory for boxes of up to `block` elements, and compute what is the same for every index.
+    pub(crate) fn new(program: &'a Program, scalars: &[f64], block: usize) -> Frame<'a> {
+        debug_assert!(block <= BLOCK);
         let lines = program.slots() * PITCH / size_of::<Line>();
         let mut memory = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         if memory.len() < lines {
@@ -50,7 +52,7 @@ impl<'a> Frame<'a> {
                 Number::Scalar(n) => scalars.get(n as usize).copied().unwrap_or(0.0),
             };
             // SAFETY: a register has room for a block of any type, and is this frame's own.
-            unsafe { fill(slots[slot as usize], value, dtype) };
+            unsafe { fill(slots[slot as usize], value, dtype, block) };
         }
         let frame = Frame {
             program,
@@ -65,7 +67,7 @@ impl<'a> Frame<'a> {
                 (step.run)(
                     step.src.map(|s| frame.slots[s as usize].cast_const()),
                     frame.slots[step.dst as usize],
-                    BLOCK,
+                    block,
                 )
             };
         }
@@ -176,12 +178,12 @@ impl Drop for Frame<'_> {
 }
 
 /// # Safety
-/// `to` has room for a block of `dtype`.
-unsafe fn fill(to: *mut u8, value: f64, dtype: DType) {
+/// `to` has room for `n` values of `dtype`.
+unsafe fn fill(to: *mut u8, value: f64, dtype: DType, n: usize) {
     macro_rules! block {
         ($t:ty, $x:expr) => {
             // SAFETY: the caller's promise.
-            unsafe { std::slice::from_raw_parts_mut(to.cast::<$t>(), BLOCK) }.fill($x)
+            unsafe { std::slice::from_raw_parts_mut(to.cast::<$t>(), n) }.fill($x)
         };
     }
     match dtype {

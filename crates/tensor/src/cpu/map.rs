@@ -1,7 +1,7 @@
 //! Elementwise kernels.
 
 use super::cache::Programs;
-use super::frame::{BLOCK, Frame};
+use super::frame::Frame;
 use super::operand::{Operand, failure};
 use super::parallel;
 use super::tile::Tiles;
@@ -58,11 +58,11 @@ pub(crate) fn run(
         })
         .collect();
     let strides: Vec<&[isize]> = operands.iter().map(|o| o.strides.as_slice()).collect();
-    let tiles = Tiles::new(&shape, &strides, BLOCK);
+    let tiles = Tiles::new(&shape, &strides);
     let threads = parallel::threads(numel);
     let piece = tiles.len().div_ceil(threads * 8);
     parallel::split(tiles.len(), piece, threads, |range| {
-        let mut frame = Frame::new(&program, scalars);
+        let mut frame = Frame::new(&program, scalars, tiles.largest());
         for i in range {
             let tile = tiles.get(i);
             // SAFETY: every index of the shape was checked to lie inside the operands; the device's lock keeps other

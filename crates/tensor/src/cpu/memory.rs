@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// Segments start on a cache line, which is also the widest vector of today's processors.
 const ALIGN: usize = 64;
 
+/// Segments of this size and more start on a multiple of it, so that the system can back them with large pages: walking
+/// a matrix along its columns touches a page a step, and with small ones spends most of its time looking them up.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// A piece of the process's memory, given back when the last handle goes.
 pub(crate) struct Segment {
     start: NonNull<u8>,
@@ -29,14 +33,22 @@ impl Segment {
             detail: format!("the system refused {bytes} bytes"),
         };
         // Zeroed, so that reading what was never written is defined; large pieces come zeroed from the system at no
-        // cost, but only when the alignment asked for is the allocator's own: so the cache line is found by hand.
-        let padded = bytes.checked_add(ALIGN).ok_or_else(refused)?;
+        // cost, but only when the alignment asked for is the allocator's own: so a better one is found by hand.
+        let align = if bytes >= LARGE_PAGE {
+            LARGE_PAGE
+        } else {
+            ALIGN
+        };
+        let padded = bytes.checked_add(align).ok_or_else(refused)?;
         let layout = Layout::from_size_align(padded, 16).map_err(|_| refused())?;
-        // SAFETY: the size is at least ALIGN.
+        // SAFETY: the size is not zero.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(refused)?;
-        let skip = base.as_ptr().align_offset(ALIGN);
-        // SAFETY: at most ALIGN - 1 bytes are skipped of a piece that has ALIGN to spare.
+        let skip = base.as_ptr().align_offset(align);
+        // SAFETY: fewer than `align` bytes are skipped of a piece that has `align` to spare.
         let start = unsafe { base.add(skip) };
+        if align == LARGE_PAGE {
+            ask_for_large_pages(start, bytes);
+        }
         Ok(Segment {
             start,
             bytes,
@@ -51,6 +63,17 @@ impl Drop for Segment {
         // SAFETY: `base` came from `alloc_zeroed` with this layout.
         unsafe { dealloc(self.base.as_ptr(), self.layout) }
     }
+}
+
+/// A wish: where it is not granted, everything works as before.
+fn ask_for_large_pages(start: NonNull<u8>, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range is this segment's own; the advice changes neither contents nor rights.
+    unsafe {
+        libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 /// Where the pool's segments come from.

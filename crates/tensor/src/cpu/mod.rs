@@ -28,6 +28,7 @@ mod reduce;
 mod scalar;
 mod simd;
 mod steps;
+mod strided;
 #[cfg(test)]
 mod tests;
 mod tile;

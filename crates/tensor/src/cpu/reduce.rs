@@ -2,7 +2,7 @@
 
 use super::cache::{Programs, Reduction};
 use super::fold::{FoldDim, Folder, folder};
-use super::frame::{BLOCK, Frame};
+use super::frame::Frame;
 use super::operand::{Operand, failure};
 use super::parallel;
 use super::simd::Level;
@@ -16,9 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Parts that a large reduction is cut into. The cut depends on the shape alone, so that the result does not depend on
 /// how many threads there are.
 const PARTS: usize = 64;
-
-/// Accumulators of one box: a block of the widest type.
-type Accumulators = [u64; BLOCK];
 
 /// Combine `pre` over the dimensions from `kept` on; store `post` of the result.
 pub(crate) fn run(
@@ -143,7 +140,7 @@ impl<'a> Reducing<'a> {
             .collect();
 
         let input_strides: Vec<&[isize]> = strides.iter().map(Vec::as_slice).collect();
-        let boxes = Tiles::new(&sizes, &input_strides, BLOCK);
+        let boxes = Tiles::new(&sizes, &input_strides);
         let half = |keep: bool| {
             let pick = |from: &[usize]| -> Vec<usize> {
                 dims.iter()
@@ -193,11 +190,9 @@ impl<'a> Reducing<'a> {
         if parts == 1 {
             let piece = boxes.div_ceil(threads * 8);
             parallel::split(boxes, piece, threads, |range| {
-                let mut frames = self.frames();
+                let (mut combining, mut storing) = (Combining::new(self), Storing::new(self));
                 for i in range {
-                    let mut acc = [0; BLOCK];
-                    self.combine(&mut frames.0, i, 0..rounds, &mut acc);
-                    self.store(&mut frames.1, i, &acc);
+                    storing.store(i, combining.run(i, 0..rounds));
                 }
             });
             return;
@@ -205,65 +200,29 @@ impl<'a> Reducing<'a> {
         let per_part = rounds.div_ceil(parts);
         let partial: Vec<Mutex<Vec<u64>>> = (0..boxes * parts).map(|_| Mutex::default()).collect();
         parallel::split(boxes * parts, 1, threads, |range| {
-            let mut frames = self.frames();
+            let mut combining = Combining::new(self);
             for i in range {
-                let part = i % parts;
-                let mut acc = [0; BLOCK];
-                let begin = (part * per_part).min(rounds);
-                self.combine(
-                    &mut frames.0,
-                    i / parts,
-                    begin..(begin + per_part).min(rounds),
-                    &mut acc,
-                );
-                let n = self.kept.get(i / parts).len();
-                *partial[i].lock().unwrap_or_else(PoisonError::into_inner) = acc[..n].to_vec();
+                let begin = (i % parts * per_part).min(rounds);
+                let end = (begin + per_part).min(rounds);
+                let acc = combining.run(i / parts, begin..end).to_vec();
+                *partial[i].lock().unwrap_or_else(PoisonError::into_inner) = acc;
             }
         });
-        let mut frames = self.frames();
+        let mut storing = Storing::new(self);
         for (i, parts) in partial.chunks(parts).enumerate() {
-            let n = self.kept.get(i).len();
-            let mut acc = [0; BLOCK];
-            // SAFETY: room for a block.
-            unsafe { (self.folder.reset)(acc.as_mut_ptr().cast(), n) };
+            let mut parts = parts
+                .iter()
+                .map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
+            let Some(mut acc) = parts.next() else {
+                continue;
+            };
             for part in parts {
-                let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-                // SAFETY: both hold `n` accumulators, of at most eight bytes each.
-                unsafe { (self.folder.join)(acc.as_mut_ptr().cast(), part.as_ptr().cast(), n) };
+                // SAFETY: both hold the same number of accumulators, of at most eight bytes each.
+                unsafe {
+                    (self.folder.join)(acc.as_mut_ptr().cast(), part.as_ptr().cast(), acc.len())
+                };
             }
-            self.store(&mut frames.1, i, &acc);
-        }
-    }
-
-    fn frames(&self) -> (Frame<'_>, Frame<'_>) {
-        (
-            Frame::new(&self.compiled.pre, self.scalars),
-            Frame::new(&self.compiled.post, self.scalars),
-        )
-    }
-
-    /// Combine some rounds of reduced boxes for one box of kept indices.
-    fn combine(
-        &self,
-        frame: &mut Frame<'_>,
-        kept: usize,
-        rounds: Range<usize>,
-        acc: &mut Accumulators,
-    ) {
-        let kept = self.kept.get(kept);
-        // SAFETY: room for a block.
-        unsafe { (self.folder.reset)(acc.as_mut_ptr().cast(), kept.len()) };
-        for round in rounds {
-            let gone = self.gone.get(round);
-            let tile = self.joined(&kept, &gone);
-            let (dims, rank) = self.fold_dims(&tile);
-            // SAFETY: every index of the shape was checked to lie inside the inputs; the device's lock keeps writers
-            // away; the dimensions cover the box's values and its accumulators.
-            unsafe {
-                frame.fetch(&tile, &self.inputs);
-                let values = frame.values(tile.len());
-                (self.folder.fold)(dims.as_ptr(), rank, values, acc.as_mut_ptr().cast());
-            }
+            storing.store(i, &acc);
         }
     }
 
@@ -305,22 +264,79 @@ impl<'a> Reducing<'a> {
         }
         (out, rank)
     }
+}
+
+/// One thread's accumulators, each in eight bytes or less.
+struct Combining<'a> {
+    work: &'a Reducing<'a>,
+    frame: Frame<'a>,
+    acc: Vec<u64>,
+}
+
+impl<'a> Combining<'a> {
+    fn new(work: &'a Reducing<'a>) -> Combining<'a> {
+        let (kept, gone) = (work.kept.largest(), work.gone.largest());
+        let frame = Frame::new(&work.compiled.pre, work.scalars, kept * gone);
+        Combining {
+            work,
+            frame,
+            acc: vec![0; kept],
+        }
+    }
+
+    /// Combine some rounds of reduced boxes for one box of kept indices.
+    fn run(&mut self, kept: usize, rounds: Range<usize>) -> &[u64] {
+        let (work, acc) = (self.work, self.acc.as_mut_ptr().cast());
+        let kept = work.kept.get(kept);
+        // SAFETY: there is room for the largest box.
+        unsafe { (work.folder.reset)(acc, kept.len()) };
+        for round in rounds {
+            let tile = work.joined(&kept, &work.gone.get(round));
+            let (dims, rank) = work.fold_dims(&tile);
+            // SAFETY: every index of the shape was checked to lie inside the inputs; the device's lock keeps writers
+            // away; the dimensions cover the box's values and its accumulators.
+            unsafe {
+                self.frame.fetch(&tile, &work.inputs);
+                let values = self.frame.values(tile.len());
+                (work.folder.fold)(dims.as_ptr(), rank, values, acc);
+            }
+        }
+        &self.acc[..kept.len()]
+    }
+}
+
+/// One thread's way from accumulators to the output.
+struct Storing<'a> {
+    work: &'a Reducing<'a>,
+    frame: Frame<'a>,
+    values: Vec<u64>,
+}
+
+impl<'a> Storing<'a> {
+    fn new(work: &'a Reducing<'a>) -> Storing<'a> {
+        let kept = work.kept.largest();
+        Storing {
+            work,
+            frame: Frame::new(&work.compiled.post, work.scalars, kept),
+            values: vec![0; kept],
+        }
+    }
 
     /// Store `post` of one box's accumulators.
-    fn store(&self, frame: &mut Frame<'_>, kept: usize, acc: &Accumulators) {
-        let tile = self.kept.get(kept);
+    fn store(&mut self, kept: usize, acc: &[u64]) {
+        let tile = self.work.kept.get(kept);
         let n = tile.len();
-        let mut values = [0u64; BLOCK];
-        // SAFETY: both have room for a block; every kept index was checked to lie inside the output, and no other
-        // thread has this box.
+        // SAFETY: there are `n` accumulators and room for as many values; every kept index was checked to lie inside
+        // the output, and no other thread has this box.
         unsafe {
-            (self.folder.finish)(acc.as_ptr().cast(), values.as_mut_ptr().cast(), n);
-            if !self.compiled.post.reads.is_empty() {
-                frame.lend(0, values.as_mut_ptr().cast());
+            (self.work.folder.finish)(acc.as_ptr().cast(), self.values.as_mut_ptr().cast(), n);
+            if !self.work.compiled.post.reads.is_empty() {
+                self.frame.lend(0, self.values.as_mut_ptr().cast());
             }
-            frame.aim(&tile, &self.results, &[self.direct]);
-            frame.run(n);
-            frame.store(&tile, &self.results);
+            self.frame
+                .aim(&tile, &self.work.results, &[self.work.direct]);
+            self.frame.run(n);
+            self.frame.store(&tile, &self.work.results);
         }
     }
 }
