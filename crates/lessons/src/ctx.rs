@@ -23,6 +23,33 @@ pub struct Ctx {
     surroundings: Surroundings,
     report: RefCell<Report>,
     last_turn: Cell<f64>,
+    stage: RefCell<Stage>,
+}
+
+/// When the present stage of the work began, and where.
+#[derive(Default)]
+struct Stage {
+    name: String,
+    began: f64,
+    from: u64,
+}
+
+impl Stage {
+    /// Seconds left, if the rest goes as what has been done of this stage.
+    fn remaining(&mut self, progress: &Progress, now: f64) -> Option<f64> {
+        if self.name != progress.stage || progress.done < self.from {
+            *self = Stage {
+                name: progress.stage.clone(),
+                began: now,
+                from: progress.done,
+            };
+        }
+        let (done, left) = (
+            progress.done - self.from,
+            progress.total.saturating_sub(progress.done),
+        );
+        (done > 0).then(|| (now - self.began) * left as f64 / done as f64)
+    }
 }
 
 impl Ctx {
@@ -36,6 +63,7 @@ impl Ctx {
             surroundings,
             report: RefCell::new(report),
             last_turn,
+            stage: RefCell::default(),
         }
     }
 
@@ -94,8 +122,12 @@ impl Ctx {
         self.surroundings.host.emit(&event);
     }
 
-    /// Says how far the run is.
-    pub fn progress(&self, progress: Progress) {
+    /// Says how far the run is; how long the rest will take is worked out here.
+    pub fn progress(&self, mut progress: Progress) {
+        progress.remaining = self
+            .stage
+            .borrow_mut()
+            .remaining(&progress, self.clock().now());
         self.emit(Event::Progress { progress });
     }
 
@@ -188,5 +220,21 @@ impl Ctx {
             async || self.checkpoint().await,
         )
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_told_from_what_was_done() {
+        let mut stage = Stage::default();
+        let mut at = |name: &str, done, now| stage.remaining(&Progress::new(name, done, 10), now);
+        assert_eq!(at("training", 0, 5.0), None);
+        assert_eq!(at("training", 2, 6.0), Some(4.0));
+        assert_eq!(at("training", 10, 9.0), Some(0.0));
+        assert_eq!(at("testing", 5, 9.0), None, "another stage begins anew");
+        assert_eq!(at("testing", 6, 10.0), Some(4.0));
     }
 }

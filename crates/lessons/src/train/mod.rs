@@ -94,11 +94,11 @@ async fn train(params: &Params, ctx: &Ctx) -> Result<(), LessonError> {
             seen += batch.len();
             step += 1;
             if log.push(&loss) {
-                publish(ctx, &mut log, step, total).await?;
+                publish(ctx, &device, &mut log, step, total).await?;
             }
             ctx.checkpoint().await?;
         }
-        publish(ctx, &mut log, step, total).await?;
+        publish(ctx, &device, &mut log, step, total).await?;
         let seconds = ctx.clock().now() - began;
         pace.epoch(seen, seconds);
         let accuracy = evaluate::score(ctx, &network, &problem, &device).await?;
@@ -134,6 +134,13 @@ fn begin(
         Axis::linear("step", "1"),
         Axis::log("loss", "1"),
     ));
+    let steps = || Axis::linear("step", "1");
+    ctx.series(Series::new(
+        "memory",
+        "memory held",
+        steps(),
+        Axis::linear("memory", "B"),
+    ));
     let mut columns = vec![
         Column::new("epoch", "epoch", "1"),
         Column::new("train_loss", "training loss", "1"),
@@ -164,6 +171,7 @@ fn begin(
 /// Fetches the losses of the last steps and shows them.
 async fn publish(
     ctx: &Ctx,
+    device: &Device,
     log: &mut LossLog,
     step: usize,
     total: usize,
@@ -194,7 +202,13 @@ async fn publish(
         ctx.points("loss", points);
         return Err(error);
     }
+    let memory = Point {
+        x: last.x,
+        y: device.memory().stats().reserved as f64,
+        spread: None,
+    };
     ctx.points("loss", points);
+    ctx.points("memory", vec![memory]);
     Ok(())
 }
 

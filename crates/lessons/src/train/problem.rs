@@ -23,7 +23,7 @@ const NOISE: f32 = 0.05;
 /// What there is to learn.
 pub enum Problem {
     /// Images with their classes.
-    Images(Images),
+    Images(Box<Images>),
     /// A line hidden in noise.
     Line(Line),
 }
@@ -127,7 +127,7 @@ impl Problem {
             };
             plain.normalize(mean, std)
         };
-        Ok(Problem::Images(Images { splits, transform }))
+        Ok(Problem::Images(Box::new(Images { splits, transform })))
     }
 
     /// Classes to tell apart, if that is what there is to learn.
