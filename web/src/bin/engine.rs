@@ -1,0 +1,5 @@
+//! The worker in which the engine runs.
+
+fn main() {
+    web::engine::start();
+}
