@@ -21,6 +21,7 @@ export const KINDS = {
 };
 
 // What runs in the worker before the engine does, for a test: the same loader with more in front.
+const NO_API = `for (const place of ["Navigator", "WorkerNavigator"]) if (place in self) delete self[place].prototype.gpu;`;
 const BEFORE_ENGINE = {
   // Keeps the devices that the engine opens, so that a test can lose them.
   devices: `
@@ -31,8 +32,9 @@ const BEFORE_ENGINE = {
       self.devices.push(device);
       return device;
     };`,
-  // A browser without WebGPU.
-  "no api": `delete WorkerNavigator.prototype.gpu;`,
+  // A browser without WebGPU, and one that shows it to pages alone.
+  "no api": NO_API,
+  "no api in workers": NO_API,
   // A browser that has WebGPU and no adapter.
   "no adapter": `GPU.prototype.requestAdapter = async () => null;`,
   // An adapter that can do no more than WebGPU promises, or less.
@@ -48,7 +50,7 @@ const BEFORE_ENGINE = {
 };
 
 /** Opens the site in a browser of a kind; gives its page, and `close`, which fails if it did what it must not. */
-export async function open(url, kind, { before, viewport, dark, reducedMotion } = {}) {
+export async function open(url, kind, { before, viewport, dark, reducedMotion, expected: known = [] } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "tensorscope-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.TENSORSCOPE_CHROMIUM ?? "/usr/bin/chromium",
@@ -61,7 +63,7 @@ export async function open(url, kind, { before, viewport, dark, reducedMotion } 
   });
   const { origin } = new URL(url);
   const wrong = [];
-  const expected = [];
+  const expected = [...known];
   const page = context.pages()[0] ?? await context.newPage();
   page.on("console", (message) => {
     if (message.type() === "error") wrong.push(`console: ${message.text()}`);
@@ -74,6 +76,7 @@ export async function open(url, kind, { before, viewport, dark, reducedMotion } 
   context.on("response", (response) => {
     if (response.status() >= 400) wrong.push(`${response.status()} ${response.url()}`);
   });
+  if (before === "no api") await context.addInitScript(NO_API);
   if (before) {
     await context.route("**/engine-loader.js", async (route) => {
       const response = await route.fetch();

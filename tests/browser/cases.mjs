@@ -13,8 +13,9 @@ export function all(url) {
   return [
     { kind: "WebGPU", settings: { browser: "webgpu", before: "devices" }, tests: [...start(url), ...lessons("wgpu:0"), ...manners(), ...accidents(), ...losses()] },
     { kind: "no WebGPU", settings: { browser: "none", before: "no api" }, tests: [diagnosis(/has no WebGPU/, /current Chrome/), ...lessons("cpu"), doctorSays(/has no WebGPU/)] },
+    { kind: "no WebGPU in workers", settings: { browser: "webgpu", before: "no api in workers" }, tests: [diagnosis(/does not show it to workers/, /current Chrome/)] },
     { kind: "no adapter", settings: { browser: "webgpu", before: "no adapter" }, tests: [diagnosis(/no adapter/, /hardware acceleration/)] },
-    { kind: "plain http", settings: { browser: "elsewhere", url: elsewhere }, tests: [diagnosis(/plain http/, /localhost or over https/)] },
+    { kind: "plain http", settings: { browser: "elsewhere", url: elsewhere, expected: [/Cross-Origin-Opener-Policy/] }, tests: [diagnosis(/plain http/, /localhost or over https/)] },
     { kind: "small limits", settings: { browser: "webgpu", before: "small limits" }, tests: [training("wgpu:0")] },
     { kind: "phone", settings: { browser: "webgpu", viewport: { width: 360, height: 740 }, dark: true }, tests: [narrow()] },
   ];

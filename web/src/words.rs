@@ -18,9 +18,11 @@ pub const LOOKING: &str = "Looking at this machine";
 pub const ENGINE_DOWN: &str = "The engine stopped.";
 pub const ENGINE_STOPPED: &str = "the engine stopped:";
 pub const ENGINE_SAID: &str = "It said:";
-pub const ENGINE_KEPT: &str = "What was measured is kept. The engine runs apart from this page, so you can start it anew.";
+pub const ENGINE_KEPT: &str =
+    "What was measured is kept. The engine runs apart from this page, so you can start it anew.";
 pub const START_ANEW: &str = "Start the engine anew";
-pub const START_ANEW_HELP: &str = "start the engine anew, then run with smaller sizes or on another device";
+pub const START_ANEW_HELP: &str =
+    "start the engine anew, then run with smaller sizes or on another device";
 pub const NOT_LOADED: &str = "its program could not be loaded";
 pub const SILENT_START: &str = "it did not answer within a minute of being started";
 pub const GARBLED: &str = "a message could not be read:";
@@ -34,12 +36,14 @@ pub const FILE_HELP: &str = "choose the file again: it may have been moved or ch
 pub const THIS_MACHINE: &str = "This machine";
 pub const WOULD_USE: &str = "lessons use it unless you choose another";
 pub const SOFTWARE: &str = "software";
-pub const SOFTWARE_MEANS: &str = "A software adapter: the processor plays the GPU. Results are right; timings mean little.";
+pub const SOFTWARE_MEANS: &str =
+    "A software adapter: the processor plays the GPU. Results are right; timings mean little.";
 pub const NO_WEBGPU: &str = "No GPU through WebGPU here";
 pub const RUNS_ON_CPU: &str = "Every lesson runs on the CPU meanwhile.";
 pub const WHAT_TO_DO: &str = "What to do:";
 pub const LOOK_AGAIN: &str = "Look again";
-pub const PAGE_HAS_GPU: &str = "The page can see a GPU, but this browser does not show it to workers, where the engine runs";
+pub const PAGE_HAS_GPU: &str =
+    "The page can see a GPU, but this browser does not show it to workers, where the engine runs";
 pub const PAGE_HAS_GPU_HELP: &str = "use a current Chrome, Edge, Safari or Firefox";
 pub const MORE_FACTS: &str = "Limits and features";
 pub const FEATURES: &str = "features";
@@ -102,7 +106,8 @@ pub const LOG: &str = "log";
 pub const LOG_SCALE: &str = "log scale";
 pub const SCALE_OF: &str = "scale of";
 pub const AS_TABLE: &str = "The figure as a table";
-pub const POINT_AT_IT: &str = "Point at the figure, or focus it and use the arrow keys, for exact values.";
+pub const POINT_AT_IT: &str =
+    "Point at the figure, or focus it and use the arrow keys, for exact values.";
 pub const CLOCK_BAND: &str = "below the clock's resolution";
 pub const SHARES: &str = "Shares of the parts, in percent";
 
@@ -143,7 +148,11 @@ pub fn of(done: u64, total: u64) -> String {
 /// How many files were chosen.
 pub fn files(count: usize, bytes: f64) -> String {
     let size = lessons::quantity::format(bytes, "B");
-    if count == 1 { format!("1 file, {size}") } else { format!("{count} files, {size}") }
+    if count == 1 {
+        format!("1 file, {size}")
+    } else {
+        format!("{count} files, {size}")
+    }
 }
 
 /// A kind of device.

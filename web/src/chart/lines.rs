@@ -37,8 +37,16 @@ impl Frame {
     fn new(series: &[Series], width: f64, x: &Axis, log: bool) -> Self {
         let height = (width * 0.5).clamp(220.0, 440.0);
         let beside = series.len() > 1 && width >= ROOM_FOR_LABELS;
-        let longest = series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0) as f64;
-        let right = if beside { (longest * LETTER + 16.0).min(width * 0.4) } else { 16.0 };
+        let longest = series
+            .iter()
+            .map(|s| s.label.chars().count())
+            .max()
+            .unwrap_or(0) as f64;
+        let right = if beside {
+            (longest * LETTER + 16.0).min(width * 0.4)
+        } else {
+            16.0
+        };
         let points = || series.iter().flat_map(|s| s.points.iter());
         let spreads = points().flat_map(|p| p.spread.iter().flat_map(|s| [s.q1, s.q3]));
         Frame {
@@ -46,7 +54,12 @@ impl Frame {
             height,
             right,
             x: Scale::spanning(points().map(|p| p.x), x.log, false, (LEFT, width - right)),
-            y: Scale::spanning(points().map(|p| p.y).chain(spreads), log, true, (height - BOTTOM, TOP)),
+            y: Scale::spanning(
+                points().map(|p| p.y).chain(spreads),
+                log,
+                true,
+                (height - BOTTOM, TOP),
+            ),
         }
     }
 
@@ -80,7 +93,9 @@ pub fn Lines(
     let all_stops = Memo::new(move |_| series.with(|series| stops(series)));
 
     let point_at = move |event: PointerEvent| {
-        let Some(element) = listener(&event) else { return };
+        let Some(element) = listener(&event) else {
+            return;
+        };
         let area = element.get_bounding_client_rect();
         let share = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
         let (value, is_log) = frame.with_untracked(|f| (f.x.value(share * f.width), f.x.is_log()));
@@ -89,7 +104,9 @@ pub fn Lines(
             if is_log {
                 let logs: Vec<f64> = stops.iter().map(|s| s.ln()).collect();
                 let near = closest(&logs, value.ln())?;
-                logs.iter().position(|l| *l == near).and_then(|i| stops.get(i).copied())
+                logs.iter()
+                    .position(|l| *l == near)
+                    .and_then(|i| stops.get(i).copied())
             } else {
                 closest(stops, value)
             }
@@ -97,7 +114,9 @@ pub fn Lines(
         at.set(found);
     };
     let key = move |event: KeyboardEvent| {
-        if let Some(stop) = all_stops.with_untracked(|stops| by_key(stops, at.get_untracked(), &event.key())) {
+        if let Some(stop) =
+            all_stops.with_untracked(|stops| by_key(stops, at.get_untracked(), &event.key()))
+        {
             event.prevent_default();
             at.set(Some(stop));
         }
@@ -105,11 +124,14 @@ pub fn Lines(
     let title = words::figure(&y.label, &x.label);
     let readout = {
         let (x, y) = (x.clone(), y.clone());
-        move || at.get().map_or_else(|| words::POINT_AT_IT.to_string(), |stop| series.with(|s| say(s, &x, &y, stop)))
+        move || {
+            at.get().map_or_else(
+                || words::POINT_AT_IT.to_string(),
+                |stop| series.with(|s| say(s, &x, &y, stop)),
+            )
+        }
     };
-    let legend = move || {
-        frame.with(|f| f.width < ROOM_FOR_LABELS) && series.with(|s| s.len() > 1)
-    };
+    let legend = move || frame.with(|f| f.width < ROOM_FOR_LABELS) && series.with(|s| s.len() > 1);
     let (drawn_x, drawn_y, label) = (x.clone(), y.clone(), title.clone());
     let is_time = y.unit == "s";
     let scale_label = format!("{} {}", words::SCALE_OF, y.label);
@@ -148,7 +170,12 @@ fn styles(series: &[Series], used: &'static str) -> Vec<String> {
     colours
         .iter()
         .enumerate()
-        .map(|(i, colour)| format!("{colour} dash-{}", colours[..i].iter().filter(|c| *c == colour).count() % 4))
+        .map(|(i, colour)| {
+            format!(
+                "{colour} dash-{}",
+                colours[..i].iter().filter(|c| *c == colour).count() % 4
+            )
+        })
         .collect()
 }
 
@@ -167,23 +194,39 @@ fn key_entries(series: &[Series], used: &'static str) -> Vec<impl IntoView + use
 fn axes(f: &Frame, series: &[Series], x: &Axis, y: &Axis) -> impl IntoView + use<> {
     let (left, right, bottom) = (LEFT, f.width - f.right, f.height - BOTTOM);
     let scaled = |axis: &Axis, log: bool| {
-        let unit = if matches!(axis.unit.as_str(), "" | "1" | "s" | "B" | "FLOP/s" | "B/s") { "" } else { axis.unit.as_str() };
+        let unit = if matches!(axis.unit.as_str(), "" | "1" | "s" | "B" | "FLOP/s" | "B/s") {
+            ""
+        } else {
+            axis.unit.as_str()
+        };
         let parts = [unit, if log { words::LOG_SCALE } else { "" }];
         let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-        if parts.is_empty() { axis.label.clone() } else { format!("{} ({})", axis.label, parts.join(", ")) }
+        if parts.is_empty() {
+            axis.label.clone()
+        } else {
+            format!("{} ({})", axis.label, parts.join(", "))
+        }
     };
-    let rows = f.y.ticks(5).into_iter().filter_map(|v| Some((f.y.place(v)?, tidy(v, &y.unit)))).map(|(at, text)| {
-        view! {
-            <line class="grid" x1=left x2=right y1=at y2=at/>
-            <text class="tick" x=left - 8.0 y=at + 4.5 text-anchor="end">{text}</text>
-        }
-    }).collect::<Vec<_>>();
-    let columns = spaced(f, series, &x.unit).into_iter().map(|(at, text)| {
-        view! {
-            <line class="axis" x1=at x2=at y1=bottom y2=bottom + 5.0/>
-            <text class="tick" x=at y=bottom + 19.0 text-anchor="middle">{text}</text>
-        }
-    }).collect::<Vec<_>>();
+    let rows =
+        f.y.ticks(5)
+            .into_iter()
+            .filter_map(|v| Some((f.y.place(v)?, tidy(v, &y.unit))))
+            .map(|(at, text)| {
+                view! {
+                    <line class="grid" x1=left x2=right y1=at y2=at/>
+                    <text class="tick" x=left - 8.0 y=at + 4.5 text-anchor="end">{text}</text>
+                }
+            })
+            .collect::<Vec<_>>();
+    let columns = spaced(f, series, &x.unit)
+        .into_iter()
+        .map(|(at, text)| {
+            view! {
+                <line class="axis" x1=at x2=at y1=bottom y2=bottom + 5.0/>
+                <text class="tick" x=at y=bottom + 19.0 text-anchor="middle">{text}</text>
+            }
+        })
+        .collect::<Vec<_>>();
     view! {
         {rows}
         <line class="axis" x1=left x2=right y1=bottom y2=bottom/>
@@ -196,7 +239,11 @@ fn axes(f: &Frame, series: &[Series], x: &Axis, y: &Axis) -> impl IntoView + use
 /// Marks along the horizontal axis that leave room for each other's text; of few measured values, each has its own.
 fn spaced(f: &Frame, series: &[Series], unit: &str) -> Vec<(f64, String)> {
     let measured = stops(series);
-    let values = if measured.len() <= 8 { measured } else { f.x.ticks(((f.width / 90.0) as usize).clamp(3, 10)) };
+    let values = if measured.len() <= 8 {
+        measured
+    } else {
+        f.x.ticks(((f.width / 90.0) as usize).clamp(3, 10))
+    };
     let mut free = f64::NEG_INFINITY;
     let mut kept = Vec::new();
     for value in values {
@@ -215,20 +262,35 @@ fn spaced(f: &Frame, series: &[Series], unit: &str) -> Vec<(f64, String)> {
 fn band(f: &Frame, resolution: f64) -> Option<impl IntoView + use<>> {
     let bottom = f.height - BOTTOM;
     let top = f.y.place(resolution)?.max(TOP);
-    (top < bottom - 1.0).then(|| view! {
-        <rect class="band" x=LEFT y=top width=f.width - f.right - LEFT height=bottom - top>
-            <title>{words::CLOCK_BAND}</title>
-        </rect>
+    (top < bottom - 1.0).then(|| {
+        view! {
+            <rect class="band" x=LEFT y=top width=f.width - f.right - LEFT height=bottom - top>
+                <title>{words::CLOCK_BAND}</title>
+            </rect>
+        }
     })
 }
 
 fn curves(f: &Frame, series: &[Series], used: &'static str) -> impl IntoView + use<> {
     let styles = styles(series, used);
-    let lines = series.iter().zip(&styles).map(|(s, style)| view! { <path class=format!("curve {style}") d=path(f, &s.points)/> }).collect::<Vec<_>>();
-    let dots = series.iter().zip(&styles).filter(|(s, _)| s.points.len() <= FEW).flat_map(|(s, style)| {
-        s.points.iter().filter_map(|p| Some(dot(f, p, f.place(p)?, style))).collect::<Vec<_>>()
-    }).collect::<Vec<_>>();
-    let labels = (series.len() > 1 && f.width >= ROOM_FOR_LABELS).then(|| labels(f, series, &styles));
+    let lines = series
+        .iter()
+        .zip(&styles)
+        .map(|(s, style)| view! { <path class=format!("curve {style}") d=path(f, &s.points)/> })
+        .collect::<Vec<_>>();
+    let dots = series
+        .iter()
+        .zip(&styles)
+        .filter(|(s, _)| s.points.len() <= FEW)
+        .flat_map(|(s, style)| {
+            s.points
+                .iter()
+                .filter_map(|p| Some(dot(f, p, f.place(p)?, style)))
+                .collect::<Vec<_>>()
+        })
+        .collect::<Vec<_>>();
+    let labels =
+        (series.len() > 1 && f.width >= ROOM_FOR_LABELS).then(|| labels(f, series, &styles));
     view! { {lines}{dots}{labels} }
 }
 
@@ -236,7 +298,11 @@ fn dot(f: &Frame, point: &Point, (x, y): (f64, f64), style: &str) -> impl IntoVi
     let hollow = point.spread.is_some_and(|s| s.below_resolution);
     let bar = point.spread.and_then(|s| {
         let (low, high) = (f.y.place(s.q1)?, f.y.place(s.q3)?);
-        let d = format!("M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h8M{:.1} {high:.1}h8", x - 4.0, x - 4.0);
+        let d = format!(
+            "M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h8M{:.1} {high:.1}h8",
+            x - 4.0,
+            x - 4.0
+        );
         Some(view! { <path class=format!("quartiles {style}") d=d/> })
     });
     view! { {bar}<circle class=format!("dot {style}") class:hollow=hollow cx=x cy=y r="4"/> }
@@ -271,7 +337,10 @@ fn path(f: &Frame, points: &[Point]) -> String {
     let thinned: Vec<Point> = if points.len() <= 2 * room {
         points.to_vec()
     } else {
-        points.chunks(points.len().div_ceil(room)).flat_map(extremes).collect()
+        points
+            .chunks(points.len().div_ceil(room))
+            .flat_map(extremes)
+            .collect()
     };
     let mut d = String::new();
     let mut drawing = false;
@@ -295,12 +364,21 @@ fn extremes(points: &[Point]) -> Vec<Point> {
     ends
 }
 
-fn mark(f: &Frame, series: &[Series], stop: f64, used: &'static str) -> Option<impl IntoView + use<>> {
+fn mark(
+    f: &Frame,
+    series: &[Series],
+    stop: f64,
+    used: &'static str,
+) -> Option<impl IntoView + use<>> {
     let x = f.x.place(stop)?;
-    let dots = series.iter().zip(styles(series, used)).filter_map(|(s, style)| {
-        let (x, y) = f.place(s.points.iter().find(|p| p.x == stop)?)?;
-        Some(view! { <circle class=format!("picked {style}") cx=x cy=y r="5.5"/> })
-    }).collect::<Vec<_>>();
+    let dots = series
+        .iter()
+        .zip(styles(series, used))
+        .filter_map(|(s, style)| {
+            let (x, y) = f.place(s.points.iter().find(|p| p.x == stop)?)?;
+            Some(view! { <circle class=format!("picked {style}") cx=x cy=y r="5.5"/> })
+        })
+        .collect::<Vec<_>>();
     Some(view! { <line class="guide" x1=x x2=x y1=TOP y2=f.height - BOTTOM/>{dots} })
 }
 
@@ -323,9 +401,14 @@ fn FigureTable(series: Memo<Vec<Series>>, x: Axis, y_unit: String) -> impl IntoV
             }).collect::<Vec<_>>()
         })
     };
-    let head = move || series.with(|series| {
-        series.iter().map(|s| view! { <th scope="col" class="number">{s.label.clone()}</th> }).collect::<Vec<_>>()
-    });
+    let head = move || {
+        series.with(|series| {
+            series
+                .iter()
+                .map(|s| view! { <th scope="col" class="number">{s.label.clone()}</th> })
+                .collect::<Vec<_>>()
+        })
+    };
     let label = x.label.clone();
     view! {
         <details on:toggle=toggle>

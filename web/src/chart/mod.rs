@@ -19,7 +19,10 @@ fn tidy(value: f64, unit: &str) -> String {
         None => (text.as_str(), ""),
     };
     if number.contains('.') && !rest.starts_with('e') {
-        format!("{}{rest}", number.trim_end_matches('0').trim_end_matches('.'))
+        format!(
+            "{}{rest}",
+            number.trim_end_matches('0').trim_end_matches('.')
+        )
     } else {
         text
     }
@@ -28,5 +31,8 @@ fn tidy(value: f64, unit: &str) -> String {
 /// The class that gives a curve its colour: that of the device it names, or else of the device that the run used.
 fn colour(series: &Series, used: &'static str) -> &'static str {
     let name = format!("{} {}", series.id, series.label).to_lowercase();
-    ["cpu", "wgpu", "cuda"].into_iter().find(|kind| name.contains(kind)).unwrap_or(used)
+    ["cpu", "wgpu", "cuda"]
+        .into_iter()
+        .find(|kind| name.contains(kind))
+        .unwrap_or(used)
 }

@@ -7,7 +7,11 @@ use crate::words;
 
 /// All horizontal values of the curves, ascending, each once.
 pub fn stops(series: &[Series]) -> Vec<f64> {
-    let mut all: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.x)).filter(|x| x.is_finite()).collect();
+    let mut all: Vec<f64> = series
+        .iter()
+        .flat_map(|s| s.points.iter().map(|p| p.x))
+        .filter(|x| x.is_finite())
+        .collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
     all
@@ -15,7 +19,10 @@ pub fn stops(series: &[Series]) -> Vec<f64> {
 
 /// The stop closest to a value.
 pub fn closest(stops: &[f64], value: f64) -> Option<f64> {
-    stops.iter().copied().min_by(|a, b| (a - value).abs().total_cmp(&(b - value).abs()))
+    stops
+        .iter()
+        .copied()
+        .min_by(|a, b| (a - value).abs().total_cmp(&(b - value).abs()))
 }
 
 /// The stop that a key leads to.
@@ -44,9 +51,18 @@ pub fn say(series: &[Series], x: &Axis, y: &Axis, stop: f64) -> String {
             let point = s.points.iter().find(|p| p.x == stop)?;
             let value = lessons::quantity::format(point.y, &y.unit);
             let below = point.spread.is_some_and(|s| s.below_resolution);
-            let below = if below { format!(" ({})", words::BELOW_RESOLUTION) } else { String::new() };
+            let below = if below {
+                format!(" ({})", words::BELOW_RESOLUTION)
+            } else {
+                String::new()
+            };
             Some(format!("{} {value}{below}", s.label))
         })
         .collect();
-    format!("{} {}: {}", x.label, tidy(stop, &x.unit), values.join(" \u{b7} "))
+    format!(
+        "{} {}: {}",
+        x.label,
+        tidy(stop, &x.unit),
+        values.join(" \u{b7} ")
+    )
 }

@@ -13,15 +13,32 @@ pub struct Scale {
 impl Scale {
     /// An axis that spans the values, from one place to another. A logarithmic one shows what is above zero; where nothing
     /// is, it is linear. `zero` makes a linear one begin at zero when no value is below.
-    pub fn spanning(values: impl Iterator<Item = f64> + Clone, log: bool, zero: bool, (from, to): (f64, f64)) -> Self {
+    pub fn spanning(
+        values: impl Iterator<Item = f64> + Clone,
+        log: bool,
+        zero: bool,
+        (from, to): (f64, f64),
+    ) -> Self {
         let finite = values.filter(|v| v.is_finite());
         let ends = |values: &mut dyn Iterator<Item = f64>| {
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+                (low.min(v), high.max(v))
+            })
         };
         let (low, high) = ends(&mut finite.clone().filter(|v| *v > 0.0));
         if log && low.is_finite() {
-            let room = if high > low * 1.001 { (high / low).powf(0.04) } else { 2.0 };
-            return Scale { low: low / room, high: high * room, log: true, from, to };
+            let room = if high > low * 1.001 {
+                (high / low).powf(0.04)
+            } else {
+                2.0
+            };
+            return Scale {
+                low: low / room,
+                high: high * room,
+                log: true,
+                from,
+                to,
+            };
         }
         let (mut low, mut high) = ends(&mut finite.clone());
         if low > high {
@@ -36,7 +53,13 @@ impl Scale {
         if zero {
             high += (high - low) * 0.04;
         }
-        Scale { low, high, log: false, from, to }
+        Scale {
+            low,
+            high,
+            log: false,
+            from,
+            to,
+        }
     }
 
     /// Whether it is logarithmic.
@@ -61,7 +84,11 @@ impl Scale {
     /// The value at a place.
     pub fn value(&self, place: f64) -> f64 {
         let share = (place - self.from) / (self.to - self.from);
-        if self.log { self.low * (self.high / self.low).powf(share) } else { self.low + share * (self.high - self.low) }
+        if self.log {
+            self.low * (self.high / self.low).powf(share)
+        } else {
+            self.low + share * (self.high - self.low)
+        }
     }
 
     /// Round values along the axis, about as many as asked for.
@@ -70,7 +97,10 @@ impl Scale {
         if !self.log {
             return self.round_steps(about);
         }
-        let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
+        let (first, last) = (
+            self.low.log10().ceil() as i32,
+            self.high.log10().floor() as i32,
+        );
         let decades: Vec<f64> = (first..=last).map(|e| 10f64.powi(e)).collect();
         if decades.len() >= 3 {
             let step = decades.len().div_ceil(about);
@@ -80,14 +110,25 @@ impl Scale {
             .flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e)))
             .filter(|v| (self.low..=self.high).contains(v))
             .collect();
-        if finer.len() >= 2 { finer } else { self.round_steps(about) }
+        if finer.len() >= 2 {
+            finer
+        } else {
+            self.round_steps(about)
+        }
     }
 
     fn round_steps(&self, about: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / about as f64;
         let magnitude = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * magnitude).into_iter().find(|s| *s >= rough).unwrap_or(rough);
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .map(|m| m * magnitude)
+            .into_iter()
+            .find(|s| *s >= rough)
+            .unwrap_or(rough);
+        let (first, last) = (
+            (self.low / step).ceil() as i64,
+            (self.high / step).floor() as i64,
+        );
         (first..=last).map(|i| i as f64 * step).collect()
     }
 }

@@ -22,7 +22,8 @@ fn text_size() -> f64 {
     let root = document().document_element();
     let style = root.and_then(|root| window().get_computed_style(&root).ok().flatten());
     let size = style.and_then(|style| style.get_property_value("font-size").ok());
-    size.and_then(|size| size.trim_end_matches("px").parse::<f64>().ok()).map_or(1.0, |pixels| pixels / 16.0)
+    size.and_then(|size| size.trim_end_matches("px").parse::<f64>().ok())
+        .map_or(1.0, |pixels| pixels / 16.0)
 }
 
 /// The width of an element, in pixels of a page whose text has the usual size.
@@ -40,7 +41,10 @@ pub fn width_of(element: NodeRef<Div>) -> Signal<f64> {
         });
         if let Ok(observer) = ResizeObserver::new(seen.as_ref().unchecked_ref()) {
             observer.observe(&element);
-            watch.set_value(Some(Watch { observer, _seen: seen }));
+            watch.set_value(Some(Watch {
+                observer,
+                _seen: seen,
+            }));
         }
     });
     width.into()

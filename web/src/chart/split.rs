@@ -28,15 +28,21 @@ fn rows(table: &Table) -> Vec<Row> {
         .iter()
         .map(|row| {
             let mut cells = row.iter().zip(&table.columns);
-            let name = cells.next().map_or_else(String::new, |(cell, column)| match cell {
-                Cell::Text(text) => text.clone(),
-                Cell::Number { value, .. } => format!("{} {}", column.title, tidy(*value, &column.unit)),
-                Cell::Missing => String::new(),
-            });
+            let name = cells
+                .next()
+                .map_or_else(String::new, |(cell, column)| match cell {
+                    Cell::Text(text) => text.clone(),
+                    Cell::Number { value, .. } => {
+                        format!("{} {}", column.title, tidy(*value, &column.unit))
+                    }
+                    Cell::Missing => String::new(),
+                });
             let parts = cells
                 .filter(|(_, column)| column.unit == PART)
                 .filter_map(|(cell, column)| match cell {
-                    Cell::Number { value, .. } if value.is_finite() && *value >= 0.0 => Some((column.title.clone(), *value)),
+                    Cell::Number { value, .. } if value.is_finite() && *value >= 0.0 => {
+                        Some((column.title.clone(), *value))
+                    }
                     _ => None,
                 })
                 .collect();
@@ -104,9 +110,22 @@ fn hatch(part: usize, used: Memo<&'static str>) -> impl IntoView {
 
 fn bar(row: Row, at: RwSignal<Option<String>>) -> impl IntoView {
     let total = row.total();
-    let share = |value: f64| if total > 0.0 { 100.0 * value / total } else { 0.0 };
-    let said = row.parts.iter().map(|(name, value)| format!("{name} {}", quantity::format(*value, PART)));
-    let said = format!("{}: {}", row.name, said.collect::<Vec<_>>().join(" \u{b7} "));
+    let share = |value: f64| {
+        if total > 0.0 {
+            100.0 * value / total
+        } else {
+            0.0
+        }
+    };
+    let said = row
+        .parts
+        .iter()
+        .map(|(name, value)| format!("{name} {}", quantity::format(*value, PART)));
+    let said = format!(
+        "{}: {}",
+        row.name,
+        said.collect::<Vec<_>>().join(" \u{b7} ")
+    );
     let mut from = 0.0;
     let parts = row.parts.iter().enumerate().map(|(i, (_, value))| {
         let (start, width) = (from, share(*value));

@@ -31,13 +31,20 @@ pub struct PageHost {
 
 impl PageHost {
     pub fn new(run: u32, stop: Rc<Cell<bool>>) -> Self {
-        PageHost { run, stop, channel: Channel::open() }
+        PageHost {
+            run,
+            stop,
+            channel: Channel::open(),
+        }
     }
 }
 
 impl Host for PageHost {
     fn emit(&self, event: &Event) {
-        post(&FromWorker::Event { run: self.run, event: event.clone() });
+        post(&FromWorker::Event {
+            run: self.run,
+            event: event.clone(),
+        });
     }
 
     fn cancelled(&self) -> bool {
@@ -70,8 +77,13 @@ impl Channel {
                 let _ = resolve.call0(&JsValue::NULL);
             }
         });
-        ends.port2().set_onmessage(Some(back.as_ref().unchecked_ref()));
-        Some(Channel { ends, waiting, _back: back })
+        ends.port2()
+            .set_onmessage(Some(back.as_ref().unchecked_ref()));
+        Some(Channel {
+            ends,
+            waiting,
+            _back: back,
+        })
     }
 
     async fn round_trip(&self) {

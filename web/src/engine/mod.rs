@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use lessons::{
-    Clock, Devices, Environment, FromWorker, LessonError, Machine, ParamError, Params, Surroundings, ToWorker, WallClock,
+    Clock, Devices, Environment, FromWorker, LessonError, Machine, ParamError, Params,
+    Surroundings, ToWorker, WallClock,
 };
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -21,10 +22,16 @@ use sets::PageSets;
 /// Starts the worker: it looks at the machine, says so, and then does what it is told.
 pub fn start() {
     // A panic ends a WebAssembly program, so this is the last that the page hears from it.
-    std::panic::set_hook(Box::new(|panic| post(&FromWorker::Crashed { what: panic.to_string() })));
+    std::panic::set_hook(Box::new(|panic| {
+        post(&FromWorker::Crashed {
+            what: panic.to_string(),
+        })
+    }));
     let engine = Rc::new(Engine::default());
     let hearing = engine.clone();
-    let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| hear(&hearing, &event.data()));
+    let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        hear(&hearing, &event.data())
+    });
     host::scope().set_onmessage(Some(hear.as_ref().unchecked_ref()));
     // It hears as long as the worker lives.
     hear.forget();
@@ -46,12 +53,15 @@ struct Engine {
 
 fn hear(engine: &Rc<Engine>, data: &JsValue) {
     let (text, buffer) = match data.dyn_ref::<js_sys::Array>() {
-        Some(parts) => (parts.get(0).as_string(), parts.get(1).dyn_into::<ArrayBuffer>().ok()),
+        Some(parts) => (
+            parts.get(0).as_string(),
+            parts.get(1).dyn_into::<ArrayBuffer>().ok(),
+        ),
         None => (data.as_string(), None),
     };
-    let message = text.ok_or_else(|| "no text".to_string()).and_then(|t| {
-        serde_json::from_str::<ToWorker>(&t).map_err(|e| e.to_string())
-    });
+    let message = text
+        .ok_or_else(|| "no text".to_string())
+        .and_then(|t| serde_json::from_str::<ToWorker>(&t).map_err(|e| e.to_string()));
     match message {
         Ok(ToWorker::Describe) => {
             let engine = engine.clone();
@@ -60,7 +70,12 @@ fn hear(engine: &Rc<Engine>, data: &JsValue) {
                 engine.describe().await;
             });
         }
-        Ok(ToWorker::Run { run, lesson, params, seed }) => {
+        Ok(ToWorker::Run {
+            run,
+            lesson,
+            params,
+            seed,
+        }) => {
             let engine = engine.clone();
             spawn_local(async move { engine.run(run, &lesson, &params, seed).await });
         }
@@ -69,7 +84,11 @@ fn hear(engine: &Rc<Engine>, data: &JsValue) {
                 engine.stop.set(true);
             }
         }
-        Ok(ToWorker::Data { folder, name, bytes }) => engine.take(&folder, &name, bytes, buffer.as_ref()),
+        Ok(ToWorker::Data {
+            folder,
+            name,
+            bytes,
+        }) => engine.take(&folder, &name, bytes, buffer.as_ref()),
         Err(e) => log(format!("a message that the engine does not know: {e}")),
     }
 }
@@ -83,21 +102,36 @@ impl Engine {
         let environment = Environment::survey(&*self.machine, &*self.clock).await;
         let diagnoses = self.machine.diagnose().await;
         self.environment.replace(Some(environment.clone()));
-        post(&FromWorker::Ready { lessons: lessons::catalogue(), environment: Box::new(environment), diagnoses });
+        post(&FromWorker::Ready {
+            lessons: lessons::catalogue(),
+            environment: Box::new(environment),
+            diagnoses,
+        });
     }
 
     async fn run(&self, run: u32, lesson: &str, params: &BTreeMap<String, String>, seed: u64) {
         let refuse = |param: Option<String>, error: String, help: Option<String>| {
-            post(&FromWorker::Refused { run, param, error, help });
+            post(&FromWorker::Refused {
+                run,
+                param,
+                error,
+                help,
+            });
         };
         if self.running.get().is_some() {
-            return refuse(None, "another run is going".into(), Some("cancel it or wait for its end".into()));
+            return refuse(
+                None,
+                "another run is going".into(),
+                Some("cancel it or wait for its end".into()),
+            );
         }
         let (lesson, info) = match lessons::find(lesson) {
             Ok(found) => found,
             Err(e) => return refuse(None, e.to_string(), e.help()),
         };
-        let given = params.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let given = params
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()));
         let params = match Params::parse(&info.params, given) {
             Ok(params) => params,
             Err(e) => {
@@ -118,15 +152,23 @@ impl Engine {
         };
         let report = lessons::run(lesson, &params, seed, environment, surroundings).await;
         self.running.set(None);
-        post(&FromWorker::Finished { run, report: Box::new(report) });
+        post(&FromWorker::Finished {
+            run,
+            report: Box::new(report),
+        });
     }
 
     fn take(&self, folder: &str, name: &str, bytes: u64, buffer: Option<&ArrayBuffer>) {
         match buffer {
             Some(buffer) if u64::from(buffer.byte_length()) == bytes => {
-                self.sets.given.insert(folder, name, Uint8Array::new(buffer).to_vec());
+                self.sets
+                    .given
+                    .insert(folder, name, Uint8Array::new(buffer).to_vec());
             }
-            Some(buffer) => log(format!("{name}: {} bytes came, {bytes} were promised", buffer.byte_length())),
+            Some(buffer) => log(format!(
+                "{name}: {} bytes came, {bytes} were promised",
+                buffer.byte_length()
+            )),
             None => log(format!("{name}: no bytes came with it")),
         }
     }
@@ -135,20 +177,25 @@ impl Engine {
 /// The parameter that a form should mark.
 fn at_fault(e: &ParamError) -> Option<String> {
     match e {
-        ParamError::Value { name, .. } | ParamError::Range { name, .. } | ParamError::Choice { name, .. } => {
-            Some(name.clone())
-        }
+        ParamError::Value { name, .. }
+        | ParamError::Range { name, .. }
+        | ParamError::Choice { name, .. } => Some(name.clone()),
         ParamError::Unknown { .. } | ParamError::Undeclared { .. } => None,
     }
 }
 
 /// An error of the browser in words.
 fn in_words(error: &JsValue) -> String {
-    let message = js_sys::Reflect::get(error, &"message".into()).ok().and_then(|m| m.as_string());
+    let message = js_sys::Reflect::get(error, &"message".into())
+        .ok()
+        .and_then(|m| m.as_string());
     message.unwrap_or_else(|| format!("{error:?}"))
 }
 
 /// A failure to get data, in the lessons' terms.
 fn no_data(message: String, help: &str) -> LessonError {
-    LessonError::Data { message, help: Some(help.into()) }
+    LessonError::Data {
+        message,
+        help: Some(help.into()),
+    }
 }

@@ -33,7 +33,12 @@ impl PageSets {
 }
 
 impl DataSets for PageSets {
-    fn load<'a>(&'a self, source: Source, folder: &'a str, seed: u64) -> LocalFuture<'a, Result<Splits, LessonError>> {
+    fn load<'a>(
+        &'a self,
+        source: Source,
+        folder: &'a str,
+        seed: u64,
+    ) -> LocalFuture<'a, Result<Splits, LessonError>> {
         Box::pin(async move {
             if source == Source::Mnist && folder.is_empty() {
                 self.fetch_subset().await?;
@@ -50,12 +55,27 @@ impl DataSets for PageSets {
 /// A file of this site, by its path beside the worker's own.
 async fn fetch(path: &str) -> Result<Vec<u8>, LessonError> {
     const HELP: &str = "the file comes with the page: is the site complete, and still served?";
-    let failed = |e: JsValue| no_data(format!("{path} could not be fetched: {}", in_words(&e)), HELP);
-    let response = JsFuture::from(host::scope().fetch_with_str(path)).await.map_err(failed)?;
+    let failed = |e: JsValue| {
+        no_data(
+            format!("{path} could not be fetched: {}", in_words(&e)),
+            HELP,
+        )
+    };
+    let response = JsFuture::from(host::scope().fetch_with_str(path))
+        .await
+        .map_err(failed)?;
     let response: Response = response.dyn_into().map_err(failed)?;
     if !response.ok() {
-        return Err(no_data(format!("{path} could not be fetched: the server says {}", response.status()), HELP));
+        return Err(no_data(
+            format!(
+                "{path} could not be fetched: the server says {}",
+                response.status()
+            ),
+            HELP,
+        ));
     }
-    let buffer = JsFuture::from(response.array_buffer().map_err(failed)?).await.map_err(failed)?;
+    let buffer = JsFuture::from(response.array_buffer().map_err(failed)?)
+        .await
+        .map_err(failed)?;
     Ok(Uint8Array::new(&buffer).to_vec())
 }

@@ -26,7 +26,8 @@ pub fn App() -> impl IntoView {
         if before.is_some_and(|before| before != route) {
             super::after(0, || {
                 if let Ok(Some(main)) = document().query_selector("main h1") {
-                    let _ = wasm_bindgen::JsCast::unchecked_into::<web_sys::HtmlElement>(main).focus();
+                    let _ =
+                        wasm_bindgen::JsCast::unchecked_into::<web_sys::HtmlElement>(main).focus();
                 }
             });
         }
@@ -38,7 +39,12 @@ pub fn App() -> impl IntoView {
             Route::Bench => Some(words::BENCH.to_string()),
             Route::Unknown(_) => Some(words::NO_SUCH_PAGE.to_string()),
             Route::Lesson(id) => engine.machine.with(|machine| {
-                machine.as_ref()?.lessons.iter().find(|lesson| lesson.id == id).map(|lesson| lesson.title.clone())
+                machine
+                    .as_ref()?
+                    .lessons
+                    .iter()
+                    .find(|lesson| lesson.id == id)
+                    .map(|lesson| lesson.title.clone())
             }),
         };
         match name {

@@ -18,7 +18,11 @@ pub fn class_of(kind: DeviceKind) -> &'static str {
 
 /// A device in a few words.
 pub fn in_short(device: &DeviceFacts) -> String {
-    let software = if device.software { format!(" ({})", words::SOFTWARE) } else { String::new() };
+    let software = if device.software {
+        format!(" ({})", words::SOFTWARE)
+    } else {
+        String::new()
+    };
     format!("{}: {}{software}", device.name, device.model)
 }
 
@@ -29,7 +33,10 @@ pub fn DeviceInHeader() -> impl IntoView {
     let used = move || {
         engine.machine.with(|machine| {
             let devices = &machine.as_ref()?.environment.devices;
-            let gpu = devices.iter().find(|d| d.kind != DeviceKind::Cpu).or_else(|| devices.first())?;
+            let gpu = devices
+                .iter()
+                .find(|d| d.kind != DeviceKind::Cpu)
+                .or_else(|| devices.first())?;
             Some((in_short(gpu), class_of(gpu.kind)))
         })
     };
@@ -88,9 +95,16 @@ pub fn DeviceCard() -> impl IntoView {
 fn facts(machine: Machine) -> impl IntoView {
     let environment = machine.environment;
     let chosen = automatic(&environment.devices).to_string();
-    let has_gpu = environment.devices.iter().any(|d| d.kind != DeviceKind::Cpu);
+    let has_gpu = environment
+        .devices
+        .iter()
+        .any(|d| d.kind != DeviceKind::Cpu);
     let missing = (!has_gpu).then(|| {
-        let checks = machine.diagnoses.iter().filter(|d| d.kind == DeviceKind::Wgpu).flat_map(|d| d.checks.clone());
+        let checks = machine
+            .diagnoses
+            .iter()
+            .filter(|d| d.kind == DeviceKind::Wgpu)
+            .flat_map(|d| d.checks.clone());
         no_webgpu(checks.filter(|c| c.outcome != Outcome::Ok).collect())
     });
     let clock = quantity::format(environment.clock_resolution, "s");
@@ -111,12 +125,19 @@ fn device(device: &DeviceFacts, chosen: bool) -> impl IntoView + use<> {
         words::kind(device.kind).to_string(),
         device.api.clone(),
         device.driver.clone(),
-        device.memory.map(|bytes| quantity::format(bytes as f64, "B")).unwrap_or_default(),
+        device
+            .memory
+            .map(|bytes| quantity::format(bytes as f64, "B"))
+            .unwrap_or_default(),
     ]
     .into_iter()
     .filter(|text| !text.is_empty())
     .collect();
-    let limits: Vec<_> = device.limits.iter().map(|(name, value)| (name.replace('_', " "), limit(name, *value))).collect();
+    let limits: Vec<_> = device
+        .limits
+        .iter()
+        .map(|(name, value)| (name.replace('_', " "), limit(name, *value)))
+        .collect();
     let features = device.features.join(", ");
     let more = (!limits.is_empty()).then(|| view! {
         <details>

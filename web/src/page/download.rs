@@ -25,7 +25,9 @@ pub fn Download(run: Memo<Option<Run>>) -> impl IntoView {
 }
 
 fn hand_out(report: &Report) -> Result<(), JsValue> {
-    let text = report.to_json().map_err(|e| JsValue::from_str(&e.to_string()))?;
+    let text = report
+        .to_json()
+        .map_err(|e| JsValue::from_str(&e.to_string()))?;
     let kind = BlobPropertyBag::new();
     kind.set_type("application/json");
     let blob = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &kind)?;

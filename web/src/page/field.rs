@@ -19,7 +19,8 @@ pub struct Values(RwSignal<BTreeMap<(String, String), String>>);
 impl Values {
     /// What stands in a field, when it is not its default.
     pub fn get(self, lesson: &str, field: &str) -> Option<String> {
-        self.0.with(|all| all.get(&(lesson.to_string(), field.to_string())).cloned())
+        self.0
+            .with(|all| all.get(&(lesson.to_string(), field.to_string())).cloned())
     }
 
     /// Writes a field.
@@ -52,7 +53,9 @@ pub fn Field(
     let unit = (!spec.unit.is_empty()).then(|| format!(" ({})", spec.unit));
     // What a number may be belongs beside it; a list shows its words by itself.
     let range = match &spec.kind {
-        ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Sizes { .. } => format!("; {}", spec.range()),
+        ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Sizes { .. } => {
+            format!("; {}", spec.range())
+        }
         _ => String::new(),
     };
     let help = format!("{}{range}", spec.help);
@@ -89,7 +92,11 @@ fn input(
     let invalid = move || error.with(|e| e.is_some().then_some("true"));
     let value = {
         let (lesson, name) = (lesson.clone(), name.clone());
-        move || values.get(&lesson, &name).unwrap_or_else(|| default.clone())
+        move || {
+            values
+                .get(&lesson, &name)
+                .unwrap_or_else(|| default.clone())
+        }
     };
     let write = {
         let (lesson, name) = (lesson.clone(), name.clone());
@@ -97,8 +104,16 @@ fn input(
     };
     match &spec.kind {
         ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Sizes { .. } => {
-            let mode = if matches!(spec.kind, ParamKind::Int { .. }) { "numeric" } else { "decimal" };
-            let mode = if matches!(spec.kind, ParamKind::Sizes { .. }) { "text" } else { mode };
+            let mode = if matches!(spec.kind, ParamKind::Int { .. }) {
+                "numeric"
+            } else {
+                "decimal"
+            };
+            let mode = if matches!(spec.kind, ParamKind::Sizes { .. }) {
+                "text"
+            } else {
+                mode
+            };
             view! {
                 <input id=id type="text" inputmode=mode autocomplete="off" spellcheck="false" name=name
                     prop:value=value aria-describedby=described aria-invalid=invalid
@@ -118,21 +133,47 @@ fn input(
             .into_any()
         }
         ParamKind::Choice { options } => {
-            let options = options.iter().map(|o| (o.clone(), o.clone())).collect::<Vec<_>>();
-            select(id, name, described, Signal::derive(move || options.clone()), Signal::derive(value), write)
+            let options = options
+                .iter()
+                .map(|o| (o.clone(), o.clone()))
+                .collect::<Vec<_>>();
+            select(
+                id,
+                name,
+                described,
+                Signal::derive(move || options.clone()),
+                Signal::derive(value),
+                write,
+            )
         }
         ParamKind::Device => {
             let engine = expect_context::<Engine>();
-            select(id, name, described, Signal::derive(move || devices(engine)), Signal::derive(value), write)
+            select(
+                id,
+                name,
+                described,
+                Signal::derive(move || devices(engine)),
+                Signal::derive(value),
+                write,
+            )
         }
-        ParamKind::Subset { options } => subset(options.clone(), name, id, described, Signal::derive(value), write),
+        ParamKind::Subset { options } => subset(
+            options.clone(),
+            name,
+            id,
+            described,
+            Signal::derive(value),
+            write,
+        ),
         ParamKind::Folder => folder(lesson, name, id, described),
     }
 }
 
 fn devices(engine: Engine) -> Vec<(String, String)> {
     engine.machine.with(|machine| {
-        let Some(machine) = machine else { return vec![(words::DEVICE_AUTO.into(), words::DEVICE_AUTO.into())] };
+        let Some(machine) = machine else {
+            return vec![(words::DEVICE_AUTO.into(), words::DEVICE_AUTO.into())];
+        };
         let devices = &machine.environment.devices;
         let auto = format!("{} ({})", words::DEVICE_AUTO, automatic(devices));
         let mut all = vec![(words::DEVICE_AUTO.to_string(), auto)];
@@ -196,7 +237,12 @@ fn subset(
 fn folder(lesson: String, name: String, id: String, described: String) -> AnyView {
     let chosen = expect_context::<Chosen>();
     let key = (lesson.clone(), name.clone());
-    let label = move || chosen.labels.with(|labels| labels.get(&key).cloned()).unwrap_or_else(|| words::FILES_NONE.into());
+    let label = move || {
+        chosen
+            .labels
+            .with(|labels| labels.get(&key).cloned())
+            .unwrap_or_else(|| words::FILES_NONE.into())
+    };
     let param = name.clone();
     let take = move |event: leptos::ev::Event| {
         let input: HtmlInputElement = event_target(&event);

@@ -17,7 +17,10 @@ pub struct Chosen {
 
 impl Default for Chosen {
     fn default() -> Self {
-        Chosen { files: StoredValue::new_local(BTreeMap::new()), labels: RwSignal::default() }
+        Chosen {
+            files: StoredValue::new_local(BTreeMap::new()),
+            labels: RwSignal::default(),
+        }
     }
 }
 
@@ -41,8 +44,12 @@ impl Chosen {
     /// The files of a lesson, by parameter.
     pub fn of(self, lesson: &str) -> BTreeMap<String, Vec<File>> {
         self.files.with_value(|all| {
-            let given = all.iter().filter(|((of, _), files)| of == lesson && !files.is_empty());
-            given.map(|((_, param), files)| (param.clone(), files.clone())).collect()
+            let given = all
+                .iter()
+                .filter(|((of, _), files)| of == lesson && !files.is_empty());
+            given
+                .map(|((_, param), files)| (param.clone(), files.clone()))
+                .collect()
         })
     }
 }

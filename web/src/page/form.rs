@@ -31,10 +31,16 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
 
     let refused = {
         let lesson = lesson.clone();
-        Memo::new(move |_| engine.runs.with(|runs| match &runs.get(&lesson)?.phase {
-            Phase::Refused { param: Some(param), error, .. } => Some((param.clone(), error.clone())),
-            _ => None,
-        }))
+        Memo::new(move |_| {
+            engine.runs.with(|runs| match &runs.get(&lesson)?.phase {
+                Phase::Refused {
+                    param: Some(param),
+                    error,
+                    ..
+                } => Some((param.clone(), error.clone())),
+                _ => None,
+            })
+        })
     };
     let error_of = {
         let lesson = lesson.clone();
@@ -42,26 +48,47 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
             let (lesson, spec) = (lesson.clone(), spec.clone());
             Memo::new(move |_| {
                 if matches!(spec.kind, ParamKind::Folder) {
-                    return refused.get().filter(|(param, _)| *param == spec.name).map(|(_, error)| error);
+                    return refused
+                        .get()
+                        .filter(|(param, _)| *param == spec.name)
+                        .map(|(_, error)| error);
                 }
                 let text = values.get(&lesson, &spec.name)?;
                 spec.parse(&text).err().map(|e| e.to_string())
             })
         }
     };
-    let errors: Vec<(String, Memo<Option<String>>)> = specs.iter().map(|s| (s.name.clone(), error_of(s))).collect();
-    let fields = specs.iter().zip(&errors).map(|(spec, (_, error))| {
-        view! { <Field lesson=lesson.clone() spec=spec.clone() error=*error/> }
-    }).collect_view();
+    let errors: Vec<(String, Memo<Option<String>>)> = specs
+        .iter()
+        .map(|s| (s.name.clone(), error_of(s)))
+        .collect();
+    let fields = specs
+        .iter()
+        .zip(&errors)
+        .map(|(spec, (_, error))| {
+            view! { <Field lesson=lesson.clone() spec=spec.clone() error=*error/> }
+        })
+        .collect_view();
 
     let wrong = {
         let errors = errors.clone();
-        let folders: Vec<String> =
-            specs.iter().filter(|s| matches!(s.kind, ParamKind::Folder)).map(|s| s.name.clone()).collect();
+        let folders: Vec<String> = specs
+            .iter()
+            .filter(|s| matches!(s.kind, ParamKind::Folder))
+            .map(|s| s.name.clone())
+            .collect();
         // A refused file is no reason not to try another.
-        move || errors.iter().find(|(name, e)| !folders.contains(name) && e.with(Option::is_some)).map(|(name, _)| name.clone())
+        move || {
+            errors
+                .iter()
+                .find(|(name, e)| !folders.contains(name) && e.with(Option::is_some))
+                .map(|(name, _)| name.clone())
+        }
     };
-    let is_wrong = { let wrong = wrong.clone(); move || wrong().is_some() };
+    let is_wrong = {
+        let wrong = wrong.clone();
+        move || wrong().is_some()
+    };
     let go = {
         let lesson = lesson.clone();
         move |event: leptos::ev::SubmitEvent| {
@@ -70,7 +97,8 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
                 focus(&name);
                 return;
             }
-            if engine.life.get_untracked() != Life::Ready || engine.active.get_untracked().is_some() {
+            if engine.life.get_untracked() != Life::Ready || engine.active.get_untracked().is_some()
+            {
                 return;
             }
             let given: BTreeMap<String, String> = info
@@ -78,19 +106,36 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
                 .iter()
                 .filter_map(|spec| Some((spec.name.clone(), values.get(&lesson, &spec.name)?)))
                 .collect();
-            let seed = values.get(&lesson, SEED).and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+            let seed = values
+                .get(&lesson, SEED)
+                .and_then(|text| text.trim().parse().ok())
+                .unwrap_or(0);
             engine.run(lesson.clone(), given, seed, chosen.of(&lesson));
         }
     };
-    let mine = { let lesson = lesson.clone(); Memo::new(move |_| engine.active.get().as_deref() == Some(&lesson)) };
+    let mine = {
+        let lesson = lesson.clone();
+        Memo::new(move |_| engine.active.get().as_deref() == Some(&lesson))
+    };
     let other = move || engine.active.get().filter(|_| !mine.get());
     let stopping = {
         let lesson = lesson.clone();
-        Memo::new(move |_| engine.runs.with(|runs| runs.get(&lesson).is_some_and(|run| run.phase == Phase::Stopping)))
+        Memo::new(move |_| {
+            engine.runs.with(|runs| {
+                runs.get(&lesson)
+                    .is_some_and(|run| run.phase == Phase::Stopping)
+            })
+        })
     };
-    let ran = { let lesson = lesson.clone(); Memo::new(move |_| engine.runs.with(|runs| runs.contains_key(&lesson))) };
+    let ran = {
+        let lesson = lesson.clone();
+        Memo::new(move |_| engine.runs.with(|runs| runs.contains_key(&lesson)))
+    };
     let blocked = move || engine.active.get().is_some() || engine.life.get() != Life::Ready;
-    let reset = { let lesson = lesson.clone(); move |_| values.clear(&lesson) };
+    let reset = {
+        let lesson = lesson.clone();
+        move |_| values.clear(&lesson)
+    };
     view! {
         <form class="card set-up" on:submit=go novalidate aria-labelledby="set-up-title">
             <h2 id="set-up-title">{words::SET_UP}</h2>

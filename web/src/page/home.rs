@@ -11,7 +11,11 @@ use crate::words;
 #[component]
 pub fn Home() -> impl IntoView {
     let engine = expect_context::<Engine>();
-    let catalogue = Memo::new(move |_| engine.machine.with(|m| m.as_ref().map(|m| m.lessons.clone()).unwrap_or_default()));
+    let catalogue = Memo::new(move |_| {
+        engine
+            .machine
+            .with(|m| m.as_ref().map(|m| m.lessons.clone()).unwrap_or_default())
+    });
     view! {
         <h1 tabindex="-1">{words::APP}</h1>
         <p class="lead">{words::TAGLINE}</p>
@@ -43,7 +47,11 @@ pub fn Home() -> impl IntoView {
 fn entry(lesson: LessonInfo) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let id = lesson.id.clone();
-    let ran = move || engine.runs.with(|runs| runs.get(&id).is_some_and(|run| run.report.is_some()));
+    let ran = move || {
+        engine
+            .runs
+            .with(|runs| runs.get(&id).is_some_and(|run| run.report.is_some()))
+    };
     view! {
         <li>
             <a href=to_lesson(&lesson.id)>{lesson.title}</a>

@@ -17,12 +17,22 @@ pub fn LessonPage(id: String) -> impl IntoView {
         Memo::new(move |_| {
             engine.machine.with(|machine| {
                 let lessons = &machine.as_ref()?.lessons;
-                let number = lessons.iter().filter(|l| !l.instrument).position(|l| l.id == id).map(|i| i + 1);
-                Some(lessons.iter().find(|l| l.id == id).map(|l| (number, l.clone())))
+                let number = lessons
+                    .iter()
+                    .filter(|l| !l.instrument)
+                    .position(|l| l.id == id)
+                    .map(|i| i + 1);
+                Some(
+                    lessons
+                        .iter()
+                        .find(|l| l.id == id)
+                        .map(|l| (number, l.clone())),
+                )
             })
         })
     };
-    move || match found.get() {
+    move || {
+        match found.get() {
         None => view! { <h1 tabindex="-1">{words::LESSONS}</h1><p class="aside" aria-live="polite">{words::LOOKING}</p> }.into_any(),
         Some(None) => view! {
             <h1 tabindex="-1">{words::NO_SUCH_LESSON}</h1>
@@ -31,6 +41,7 @@ pub fn LessonPage(id: String) -> impl IntoView {
         }
         .into_any(),
         Some(Some((number, info))) => lesson(number, info).into_any(),
+    }
     }
 }
 

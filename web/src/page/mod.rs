@@ -40,7 +40,9 @@ pub fn start() {
 
 fn show_end(what: &str) {
     let document = document();
-    let (Some(body), Ok(bar)) = (document.body(), document.create_element("div")) else { return };
+    let (Some(body), Ok(bar)) = (document.body(), document.create_element("div")) else {
+        return;
+    };
     bar.set_class_name("trouble page-end");
     let _ = bar.set_attribute("role", "alert");
     bar.set_text_content(Some(&format!("{} {what}", words::PAGE_ENDED)));
@@ -60,5 +62,6 @@ fn now() -> f64 {
 /// Calls something once, after a while.
 fn after(milliseconds: i32, work: impl FnOnce() + 'static) {
     let work = Closure::once_into_js(work);
-    let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), milliseconds);
+    let _ = window()
+        .set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), milliseconds);
 }

@@ -26,7 +26,11 @@ struct Figure {
 
 impl Figure {
     fn of(series: &Series) -> Self {
-        Figure { id: format!("{}-{}", series.y.label, series.x.label), x: series.x.clone(), y: series.y.clone() }
+        Figure {
+            id: format!("{}-{}", series.y.label, series.x.label),
+            x: series.x.clone(),
+            y: series.y.clone(),
+        }
     }
 
     fn shows(&self, series: &Series) -> bool {
@@ -38,9 +42,16 @@ impl Figure {
 #[component]
 pub fn OutcomeSection(lesson: String) -> impl IntoView {
     let engine = expect_context::<Engine>();
-    let run: Memo<Option<Run>> = Memo::new(move |_| engine.runs.with(|runs| runs.get(&lesson).cloned()));
+    let run: Memo<Option<Run>> =
+        Memo::new(move |_| engine.runs.with(|runs| runs.get(&lesson).cloned()));
     // Each part follows its own piece of the report, so that what did not change is not drawn anew.
-    let report = move |pick: fn(&Report) -> bool| run.with(|run| run.as_ref().and_then(|r| r.report.as_ref()).is_some_and(pick));
+    let report = move |pick: fn(&Report) -> bool| {
+        run.with(|run| {
+            run.as_ref()
+                .and_then(|r| r.report.as_ref())
+                .is_some_and(pick)
+        })
+    };
     let figures = Memo::new(move |_| {
         with_report(run, |report| {
             let mut figures: Vec<Figure> = Vec::new();
@@ -53,12 +64,21 @@ pub fn OutcomeSection(lesson: String) -> impl IntoView {
         })
     });
     let tables = Memo::new(move |_| {
-        with_report(run, |report| report.tables.iter().filter(|t| !t.rows.is_empty()).map(|t| t.id.clone()).collect::<Vec<_>>())
+        with_report(run, |report| {
+            report
+                .tables
+                .iter()
+                .filter(|t| !t.rows.is_empty())
+                .map(|t| t.id.clone())
+                .collect::<Vec<_>>()
+        })
     });
     let notes = Memo::new(move |_| with_report(run, |report| report.notes.clone()));
     let metrics = Memo::new(move |_| with_report(run, |report| report.metrics.clone()));
     let begun = Memo::new(move |_| report(|_| true));
-    let over = Memo::new(move |_| run.with(|run| run.as_ref().is_some_and(|run| !run.is_live())) && begun.get());
+    let over = Memo::new(move |_| {
+        run.with(|run| run.as_ref().is_some_and(|run| !run.is_live())) && begun.get()
+    });
     view! {
         <section class="outcome" aria-labelledby="outcome-title">
             <h2 id="outcome-title">{words::WHAT_HAPPENED}</h2>
@@ -78,27 +98,48 @@ pub fn OutcomeSection(lesson: String) -> impl IntoView {
 }
 
 fn with_report<T: Default>(run: Memo<Option<Run>>, pick: impl FnOnce(&Report) -> T) -> T {
-    run.with(|run| run.as_ref().and_then(|run| run.report.as_ref()).map(pick).unwrap_or_default())
+    run.with(|run| {
+        run.as_ref()
+            .and_then(|run| run.report.as_ref())
+            .map(pick)
+            .unwrap_or_default()
+    })
 }
 
 fn draw(run: Memo<Option<Run>>, figure: Figure) -> impl IntoView {
     let Figure { x, y, .. } = figure.clone();
     let series = Memo::new(move |_| {
-        with_report(run, |r| r.series.iter().filter(|s| figure.shows(s) && !s.points.is_empty()).cloned().collect::<Vec<_>>())
+        with_report(run, |r| {
+            r.series
+                .iter()
+                .filter(|s| figure.shows(s) && !s.points.is_empty())
+                .cloned()
+                .collect::<Vec<_>>()
+        })
     });
-    let resolution = Memo::new(move |_| with_report(run, |r| r.timing.as_ref().map(|t| t.clock_resolution)));
+    let resolution =
+        Memo::new(move |_| with_report(run, |r| r.timing.as_ref().map(|t| t.clock_resolution)));
     // A curve has the colour of the device that it was measured on.
     let used = Memo::new(move |_| {
-        with_report(run, |r| r.environment.used().map_or("", |device| class_of(device.kind)))
+        with_report(run, |r| {
+            r.environment
+                .used()
+                .map_or("", |device| class_of(device.kind))
+        })
     });
     view! { <Lines series x y resolution used/> }
 }
 
 fn table(run: Memo<Option<Run>>, id: String) -> impl IntoView {
     let is_split = id == SPLIT;
-    let table: Memo<Option<Table>> = Memo::new(move |_| with_report(run, |r| r.table(&id).cloned()));
+    let table: Memo<Option<Table>> =
+        Memo::new(move |_| with_report(run, |r| r.table(&id).cloned()));
     let used = Memo::new(move |_| {
-        with_report(run, |r| r.environment.used().map_or("", |device| class_of(device.kind)))
+        with_report(run, |r| {
+            r.environment
+                .used()
+                .map_or("", |device| class_of(device.kind))
+        })
     });
     view! {
         {is_split.then(|| view! { <Split table used/> })}
@@ -128,14 +169,27 @@ fn Method(run: Memo<Option<Run>>) -> impl IntoView {
         with_report(run, |report| {
             let mut lines = Vec::new();
             if let Some(device) = report.environment.used() {
-                let software = if device.software { format!(" ({})", words::AND_SOFTWARE) } else { String::new() };
-                lines.push((words::MEASURED_ON.to_string(), format!("{}{software}", in_short(device))));
+                let software = if device.software {
+                    format!(" ({})", words::AND_SOFTWARE)
+                } else {
+                    String::new()
+                };
+                lines.push((
+                    words::MEASURED_ON.to_string(),
+                    format!("{}{software}", in_short(device)),
+                ));
             }
             if let Some(timing) = &report.timing {
                 lines.push((words::METHOD.into(), timing.method.clone()));
-                lines.push((words::CLOCK_RESOLUTION.into(), quantity::format(timing.clock_resolution, "s")));
+                lines.push((
+                    words::CLOCK_RESOLUTION.into(),
+                    quantity::format(timing.clock_resolution, "s"),
+                ));
                 for (device, cost) in &timing.empty_queue {
-                    lines.push((format!("{device}: {}", words::EMPTY_WAIT), quantity::format(cost.value, &cost.unit)));
+                    lines.push((
+                        format!("{device}: {}", words::EMPTY_WAIT),
+                        quantity::format(cost.value, &cost.unit),
+                    ));
                 }
             }
             for (device, memory) in &report.memory {

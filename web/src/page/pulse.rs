@@ -67,24 +67,55 @@ pub fn Pulse(#[prop(into)] run: Signal<Option<Run>>) -> impl IntoView {
 fn going(run: Signal<Option<Run>>) -> impl IntoView {
     let time = ticking();
     let began = run.with_untracked(|run| run.as_ref().map_or(0.0, |run| run.began));
-    let progress = Memo::new(move |_| run.with(|run| run.as_ref().and_then(|run| run.progress.clone())));
-    let stopping = Memo::new(move |_| run.with(|run| run.as_ref().is_some_and(|run| run.phase == Phase::Stopping)));
+    let progress =
+        Memo::new(move |_| run.with(|run| run.as_ref().and_then(|run| run.progress.clone())));
+    let stopping = Memo::new(move |_| {
+        run.with(|run| run.as_ref().is_some_and(|run| run.phase == Phase::Stopping))
+    });
     let stage = move || {
         if stopping.get() {
             return words::STOPPING.to_string();
         }
-        progress.with(|p| p.as_ref().map_or_else(|| words::BEGINNING.to_string(), |p| p.stage.clone()))
+        progress.with(|p| {
+            p.as_ref()
+                .map_or_else(|| words::BEGINNING.to_string(), |p| p.stage.clone())
+        })
     };
-    let message = move || progress.with(|p| p.as_ref().map(|p| p.message.clone()).unwrap_or_default());
+    let message =
+        move || progress.with(|p| p.as_ref().map(|p| p.message.clone()).unwrap_or_default());
     let counted = move || {
-        progress.with(|p| p.as_ref().filter(|p| p.total > 0).map(|p| words::of(p.done, p.total)).unwrap_or_default())
+        progress.with(|p| {
+            p.as_ref()
+                .filter(|p| p.total > 0)
+                .map(|p| words::of(p.done, p.total))
+                .unwrap_or_default()
+        })
     };
-    let left = move || progress.with(|p| p.as_ref().and_then(|p| remaining(p, time.get() - began)).map(words::left));
-    let share = move || progress.with(|p| p.as_ref().filter(|p| p.total > 0).map(|p| (p.done as f64 / p.total as f64).to_string()));
+    let left = move || {
+        progress.with(|p| {
+            p.as_ref()
+                .and_then(|p| remaining(p, time.get() - began))
+                .map(words::left)
+        })
+    };
+    let share = move || {
+        progress.with(|p| {
+            p.as_ref()
+                .filter(|p| p.total > 0)
+                .map(|p| (p.done as f64 / p.total as f64).to_string())
+        })
+    };
     let silent = move || {
         let heard = run.with(|run| run.as_ref().map_or(0.0, |run| run.heard));
         let silence = time.get() - heard;
-        (silence > SILENCE).then(|| format!("{} {}. {}", words::SILENT, words::span(silence), words::SILENT_HELP))
+        (silence > SILENCE).then(|| {
+            format!(
+                "{} {}. {}",
+                words::SILENT,
+                words::span(silence),
+                words::SILENT_HELP
+            )
+        })
     };
     view! {
         <div class="going" id="state" data-state="running">

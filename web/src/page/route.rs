@@ -18,7 +18,12 @@ pub enum Route {
 
 impl Route {
     fn read(hash: &str) -> Self {
-        let path = hash.trim_start_matches('#').split('?').next().unwrap_or_default().trim_matches('/');
+        let path = hash
+            .trim_start_matches('#')
+            .split('?')
+            .next()
+            .unwrap_or_default()
+            .trim_matches('/');
         match path.split_once('/') {
             None if path.is_empty() => Route::Home,
             None if path == "bench" => Route::Bench,
@@ -39,7 +44,11 @@ impl Route {
 
 /// The address of a lesson.
 pub fn to_lesson(id: &str) -> String {
-    if id == "bench" { "#/bench".into() } else { format!("#/lesson/{id}") }
+    if id == "bench" {
+        "#/bench".into()
+    } else {
+        format!("#/lesson/{id}")
+    }
 }
 
 fn current() -> Route {
@@ -53,7 +62,8 @@ pub fn follow() -> ReadSignal<Route> {
         set_route.set(current());
         window().scroll_to_with_x_and_y(0.0, 0.0);
     });
-    let _ = window().add_event_listener_with_callback("hashchange", changed.as_ref().unchecked_ref());
+    let _ =
+        window().add_event_listener_with_callback("hashchange", changed.as_ref().unchecked_ref());
     // The app lives as long as the page.
     changed.forget();
     route

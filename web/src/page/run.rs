@@ -43,7 +43,14 @@ pub struct Run {
 
 impl Run {
     pub fn asked(id: u32, now: f64) -> Self {
-        Run { id, phase: Phase::Asked, report: None, progress: None, began: now, heard: now }
+        Run {
+            id,
+            phase: Phase::Asked,
+            report: None,
+            progress: None,
+            began: now,
+            heard: now,
+        }
     }
 
     /// Whether the worker is at it.
@@ -73,7 +80,10 @@ impl Run {
         match &mut self.report {
             Some(report) => {
                 if let Some(text) = remark {
-                    let note = Note { level: NoteLevel::Warning, text: text.into() };
+                    let note = Note {
+                        level: NoteLevel::Warning,
+                        text: text.into(),
+                    };
                     report.apply(&Event::Note { note });
                 }
                 report.apply(&Event::End { status });
@@ -84,7 +94,11 @@ impl Run {
                     Status::Failed { error, help } => (error, help),
                     _ => (crate::words::NEVER_BEGAN.into(), None),
                 };
-                self.phase = Phase::Refused { param: None, error, help };
+                self.phase = Phase::Refused {
+                    param: None,
+                    error,
+                    help,
+                };
             }
         }
     }

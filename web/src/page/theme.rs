@@ -41,8 +41,15 @@ impl Theme {
 
     /// The theme chosen on an earlier visit. Storage may be switched off; then it is asked anew.
     fn kept() -> Self {
-        let kept = window().local_storage().ok().flatten().and_then(|s| s.get_item(KEY).ok().flatten());
-        [Theme::Light, Theme::Dark].into_iter().find(|t| kept.as_deref() == Some(t.name())).unwrap_or(Theme::System)
+        let kept = window()
+            .local_storage()
+            .ok()
+            .flatten()
+            .and_then(|s| s.get_item(KEY).ok().flatten());
+        [Theme::Light, Theme::Dark]
+            .into_iter()
+            .find(|t| kept.as_deref() == Some(t.name()))
+            .unwrap_or(Theme::System)
     }
 
     fn apply(self) {
@@ -62,7 +69,11 @@ impl Theme {
 }
 
 fn system_is_dark() -> bool {
-    window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches())
+    window()
+        .match_media("(prefers-color-scheme: dark)")
+        .ok()
+        .flatten()
+        .is_some_and(|query| query.matches())
 }
 
 /// The button that changes between light and dark.
@@ -74,8 +85,20 @@ pub fn ThemeButton() -> impl IntoView {
         theme.update(|t| *t = t.toggled());
         theme.get_untracked().apply();
     };
-    let label = move || if theme.get().is_dark() { words::TO_LIGHT } else { words::TO_DARK };
-    let sign = move || if theme.get().is_dark() { "\u{2600}" } else { "\u{263e}" };
+    let label = move || {
+        if theme.get().is_dark() {
+            words::TO_LIGHT
+        } else {
+            words::TO_DARK
+        }
+    };
+    let sign = move || {
+        if theme.get().is_dark() {
+            "\u{2600}"
+        } else {
+            "\u{263e}"
+        }
+    };
     view! {
         <button class="quiet theme" type="button" on:click=change aria-label=label title=label>
             <span aria-hidden="true">{sign}</span>

@@ -113,33 +113,53 @@ impl Engine {
             Ok(worker) => worker,
             Err(error) => return self.life.set(Life::Crashed(in_words(&error))),
         };
-        let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            match event.data().as_string().map(|text| serde_json::from_str::<FromWorker>(&text)) {
-                Some(Ok(message)) => self.hear(message),
-                Some(Err(error)) => self.crash(&format!("{} {error}", words::GARBLED)),
-                None => {}
-            }
+        let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match event
+            .data()
+            .as_string()
+            .map(|text| serde_json::from_str::<FromWorker>(&text))
+        {
+            Some(Ok(message)) => self.hear(message),
+            Some(Err(error)) => self.crash(&format!("{} {error}", words::GARBLED)),
+            None => {}
         });
         let fail = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
             // It is shown on the page; the console need not repeat it.
             event.prevent_default();
             let what = event.message();
-            self.crash(if what.is_empty() { words::NOT_LOADED } else { &what });
+            self.crash(if what.is_empty() {
+                words::NOT_LOADED
+            } else {
+                &what
+            });
         });
         let garbled = Closure::<dyn FnMut()>::new(move || self.crash(words::GARBLED));
         worker.set_onmessage(Some(hear.as_ref().unchecked_ref()));
         worker.set_onerror(Some(fail.as_ref().unchecked_ref()));
         worker.set_onmessageerror(Some(garbled.as_ref().unchecked_ref()));
-        self.with(|held| held.worker = Some(Hired { worker, _hear: hear, _fail: fail, _garbled: garbled }));
+        self.with(|held| {
+            held.worker = Some(Hired {
+                worker,
+                _hear: hear,
+                _fail: fail,
+                _garbled: garbled,
+            })
+        });
         after(START_LIMIT_MS, move || {
-            if self.with(|held| held.hired) == number && self.life.get_untracked() == Life::Starting {
+            if self.with(|held| held.hired) == number && self.life.get_untracked() == Life::Starting
+            {
                 self.crash(words::SILENT_START);
             }
         });
     }
 
     /// Runs a lesson. Files given for it are sent along first, since a worker that starts anew has none.
-    pub fn run(self, lesson: String, mut params: BTreeMap<String, String>, seed: u64, files: BTreeMap<String, Vec<File>>) {
+    pub fn run(
+        self,
+        lesson: String,
+        mut params: BTreeMap<String, String>,
+        seed: u64,
+        files: BTreeMap<String, Vec<File>>,
+    ) {
         if self.active.get_untracked().is_some() {
             return;
         }
@@ -157,24 +177,42 @@ impl Engine {
                 for file in files {
                     if let Err(error) = self.send_file(&folder, &file).await {
                         let error = format!("{}: {}", file.name(), in_words(&error));
-                        self.over(run, Phase::Refused { param: Some(param), error, help: Some(words::FILE_HELP.into()) });
+                        self.over(
+                            run,
+                            Phase::Refused {
+                                param: Some(param),
+                                error,
+                                help: Some(words::FILE_HELP.into()),
+                            },
+                        );
                         return;
                     }
                 }
                 params.insert(param, folder);
             }
-            self.say(&ToWorker::Run { run, lesson, params, seed });
+            self.say(&ToWorker::Run {
+                run,
+                lesson,
+                params,
+                seed,
+            });
         });
     }
 
     async fn send_file(self, folder: &str, file: &File) -> Result<(), JsValue> {
         let buffer: ArrayBuffer = JsFuture::from(file.array_buffer()).await?.unchecked_into();
-        let message =
-            ToWorker::Data { folder: folder.into(), name: file.name(), bytes: u64::from(buffer.byte_length()) };
-        let text = serde_json::to_string(&message).map_err(|e| JsValue::from_str(&e.to_string()))?;
+        let message = ToWorker::Data {
+            folder: folder.into(),
+            name: file.name(),
+            bytes: u64::from(buffer.byte_length()),
+        };
+        let text =
+            serde_json::to_string(&message).map_err(|e| JsValue::from_str(&e.to_string()))?;
         let parts = Array::of2(&text.into(), &buffer);
         self.with(|held| match &held.worker {
-            Some(hired) => hired.worker.post_message_with_transfer(&parts, &Array::of1(&buffer)),
+            Some(hired) => hired
+                .worker
+                .post_message_with_transfer(&parts, &Array::of1(&buffer)),
             None => Ok(()),
         })
     }
@@ -187,7 +225,9 @@ impl Engine {
         after(STOP_LIMIT_MS, move || {
             if self.live().is_some_and(|(_, live)| live == run) {
                 self.take_in();
-                self.alter(run, |r| r.cut_off(Status::Cancelled, Some(words::STOPPED_HARD)));
+                self.alter(run, |r| {
+                    r.cut_off(Status::Cancelled, Some(words::STOPPED_HARD))
+                });
                 self.active.set(None);
                 self.hire();
             }
@@ -203,7 +243,9 @@ impl Engine {
     /// The lesson that is running, with its run's number.
     fn live(self) -> Option<(String, u32)> {
         let lesson = self.active.get_untracked()?;
-        let run = self.runs.with_untracked(|runs| runs.get(&lesson).map(|r| r.id))?;
+        let run = self
+            .runs
+            .with_untracked(|runs| runs.get(&lesson).map(|r| r.id))?;
         Some((lesson, run))
     }
 
@@ -214,7 +256,9 @@ impl Engine {
     }
 
     fn say(self, message: &ToWorker) {
-        let Ok(text) = serde_json::to_string(message) else { return };
+        let Ok(text) = serde_json::to_string(message) else {
+            return;
+        };
         self.with(|held| {
             if let Some(hired) = &held.worker {
                 // It fails for values that cannot be copied; text always can.
@@ -225,8 +269,16 @@ impl Engine {
 
     fn hear(self, message: FromWorker) {
         match message {
-            FromWorker::Ready { lessons, environment, diagnoses } => {
-                self.machine.set(Some(Machine { lessons, environment: *environment, diagnoses }));
+            FromWorker::Ready {
+                lessons,
+                environment,
+                diagnoses,
+            } => {
+                self.machine.set(Some(Machine {
+                    lessons,
+                    environment: *environment,
+                    diagnoses,
+                }));
                 self.life.set(Life::Ready);
             }
             FromWorker::Event { run, event } => {
@@ -242,7 +294,12 @@ impl Engine {
                 self.take_in();
                 self.finish(run, *report);
             }
-            FromWorker::Refused { run, param, error, help } => self.over(run, Phase::Refused { param, error, help }),
+            FromWorker::Refused {
+                run,
+                param,
+                error,
+                help,
+            } => self.over(run, Phase::Refused { param, error, help }),
             FromWorker::Crashed { what } => self.crash(&what),
             FromWorker::Log { text } => web_sys::console::log_1(&text.into()),
         }
@@ -250,7 +307,9 @@ impl Engine {
 
     fn take_in(self) {
         let events = self.with(|held| std::mem::take(&mut held.events));
-        let Some((lesson, live)) = self.live() else { return };
+        let Some((lesson, live)) = self.live() else {
+            return;
+        };
         if events.is_empty() {
             return;
         }
@@ -313,6 +372,8 @@ impl Engine {
 
 /// An error of the browser in words.
 fn in_words(error: &JsValue) -> String {
-    let message = js_sys::Reflect::get(error, &"message".into()).ok().and_then(|m| m.as_string());
+    let message = js_sys::Reflect::get(error, &"message".into())
+        .ok()
+        .and_then(|m| m.as_string());
     message.unwrap_or_else(|| format!("{error:?}"))
 }
