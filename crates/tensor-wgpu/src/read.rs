@@ -155,6 +155,12 @@ impl WgpuDevice {
                 }
             }
         }
-        signal.await.map_err(|()| self.trouble.refused("download"))
+        let outcome = signal.await;
+        // A browser refuses to map the buffers of a lost device before it says that the device is lost.
+        #[cfg(target_arch = "wasm32")]
+        if outcome.is_err() {
+            crate::web::turn().await;
+        }
+        outcome.map_err(|()| self.trouble.refused("download"))
     }
 }

@@ -76,3 +76,18 @@ async fn adapter_info() -> Option<JsValue> {
         .filter(|a| !a.is_null() && !a.is_undefined())?;
     get(&adapter, "info")
 }
+
+/// Give the browser a moment for what it still has to say.
+pub(crate) async fn turn() {
+    const MOMENT_MS: u32 = 50;
+    let root = js_sys::global();
+    let Some(timer) = get(&root, "setTimeout").and_then(|t| t.dyn_into::<Function>().ok()) else {
+        return;
+    };
+    let moment = Promise::new(&mut |resolve, _| {
+        if timer.call2(&root, &resolve, &MOMENT_MS.into()).is_err() {
+            let _ = resolve.call0(&root);
+        }
+    });
+    let _ = JsFuture::from(moment).await;
+}
