@@ -20,6 +20,7 @@ mod trace;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    hush_device_selection();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         // Help and version come as errors too; clap knows which are none, and where each is printed.
@@ -45,5 +46,15 @@ fn main() -> ExitCode {
             failure.print();
             ExitCode::from(failure.code)
         }
+    }
+}
+
+/// Outside a desktop session, Mesa's layer that moves the desktop's GPU to the front finds no desktop to ask and complains on
+/// standard error each time that devices are listed. There it is told to stay away.
+fn hush_device_selection() {
+    let unset = |name| std::env::var_os(name).is_none();
+    if cfg!(target_os = "linux") && unset("XDG_RUNTIME_DIR") && unset("NODEVICE_SELECT") {
+        // SAFETY: nothing else runs yet: this is the first thing that `main` does, and no thread has been started.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }

@@ -107,7 +107,7 @@ pub fn finish(info: &LessonInfo, report: &Report, json: bool) -> Result<(), Fail
     if json {
         output::json(report)?;
     } else {
-        show::report(&mut Ink::stdout(), report, &info.title)?;
+        show::report(&mut Ink::stdout(), report, info)?;
     }
     ended(report, json)
 }

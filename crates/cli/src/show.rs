@@ -3,14 +3,14 @@
 use std::io;
 
 use lessons::quantity;
-use lessons::{Cell, Metric, NoteLevel, Report, Series, Spread, Status, Table};
+use lessons::{Cell, LessonInfo, Metric, NoteLevel, Report, Series, Spread, Status, Table};
 
 use crate::output::{self, Ink, WIDTH};
 use crate::table::{TextTable, wrap};
 
 /// Prints a report.
-pub fn report(ink: &mut Ink, report: &Report, title: &str) -> io::Result<()> {
-    ink.heading(&report.lesson, title)?;
+pub fn report(ink: &mut Ink, report: &Report, info: &LessonInfo) -> io::Result<()> {
+    ink.heading(&report.lesson, &info.title)?;
     if let Some(device) = report.environment.used() {
         let software = if device.software {
             " (software adapter)"
@@ -38,7 +38,8 @@ pub fn report(ink: &mut Ink, report: &Report, title: &str) -> io::Result<()> {
     for s in &report.series {
         curve(ink, s)?;
     }
-    metrics(ink, report)?;
+    // An instrument's times are figures for programs: they stand in its table already.
+    metrics(ink, report, |m| !(info.instrument && m.unit == "s"))?;
     for note in &report.notes {
         let warning = note.level == NoteLevel::Warning;
         paragraph(ink, if warning { "! " } else { "· " }, &note.text, warning)?;
@@ -146,13 +147,18 @@ fn with_spread(value: f64, unit: &str, spread: Option<&Spread>) -> String {
     }
 }
 
-fn metrics(ink: &mut Ink, report: &Report) -> io::Result<()> {
-    if report.metrics.is_empty() {
+fn metrics(ink: &mut Ink, report: &Report, shown: impl Fn(&Metric) -> bool) -> io::Result<()> {
+    let metrics: Vec<_> = report.metrics.iter().filter(|(_, m)| shown(m)).collect();
+    if metrics.is_empty() {
         return Ok(());
     }
     ink.styled(output::bold(), "Figures")?;
-    let widest = report.metrics.keys().map(String::len).max().unwrap_or(0);
-    for (name, metric) in &report.metrics {
+    let widest = metrics
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0);
+    for (name, metric) in metrics {
         ink.line(&format!("  {name:<widest$}  {}", figure(metric)))?;
     }
     ink.line("")

@@ -1,5 +1,7 @@
 //! Whole training runs: what is learnt, and that every device learns the same.
 
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::path::Path;
 use std::process::Command;
 
@@ -97,13 +99,26 @@ fn memory_is_flat_after_the_first_steps() {
         "100",
     ])
     .expect("there is always a CPU");
-    let memory = &report.curve("memory").expect("a curve").points;
-    let after = |step: f64| memory.iter().find(|p| p.x >= step).map(|p| p.y);
-    let (early, late) = (after(50.0).expect("points"), memory.last().expect("points"));
-    assert_eq!(late.x, 2000.0);
-    assert!(
-        late.y <= early,
-        "{early} bytes held after 50 steps, {} after 2,000",
-        late.y
+    let held = |curve: &str, step: f64| {
+        let points = &report.curve(curve).expect("a curve").points;
+        points
+            .iter()
+            .find(|p| p.x >= step)
+            .map(|p| p.y)
+            .expect("a point")
+    };
+    assert_eq!(
+        held("memory", 2000.0),
+        held("memory", 50.0),
+        "bytes held for tensors"
     );
+    if cfg!(target_os = "linux") {
+        let (early, late) = (held("process_memory", 50.0), held("process_memory", 2000.0));
+        println!("process memory after 50 steps {early} bytes, after 2,000 {late}");
+        // The report itself grows by its losses.
+        assert!(
+            late < early + 4e6,
+            "{early} bytes after 50 steps, {late} after 2,000"
+        );
+    }
 }

@@ -1,5 +1,7 @@
 //! The terminal's face: human and JSON output, exit codes, errors.
 
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::process::{Command, Output};
 
 use lessons::{Report, Status};

@@ -18,6 +18,9 @@ pub trait Devices {
     /// Opens a device by name, `auto` included. Opening it again gives the same one.
     fn open<'a>(&'a self, name: &'a str) -> LocalFuture<'a, Result<Device, LessonError>>;
 
+    /// Memory of this process (in the browser: of the engine's instance), in bytes, where the system tells.
+    fn process_memory(&self) -> Option<u64>;
+
     /// The devices opened so far.
     fn opened(&self) -> Vec<Device>;
 

@@ -266,6 +266,13 @@ pub struct Point {
     pub spread: Option<Spread>,
 }
 
+impl Point {
+    /// A point that was taken once.
+    pub fn new(x: f64, y: f64) -> Self {
+        Point { x, y, spread: None }
+    }
+}
+
 /// How the times of a run were taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingMethod {

@@ -37,3 +37,8 @@ pub fn cores() -> Option<u32> {
             .as_f64()? as u32,
     )
 }
+
+/// Memory of the engine's instance, in bytes; it grows and never shrinks.
+pub fn process_memory() -> Option<u64> {
+    Some(core::arch::wasm32::memory_size(0) as u64 * 65536)
+}

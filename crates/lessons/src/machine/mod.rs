@@ -88,6 +88,10 @@ impl Devices for Machine {
         Box::pin(self.device(name))
     }
 
+    fn process_memory(&self) -> Option<u64> {
+        sight::process_memory()
+    }
+
     fn opened(&self) -> Vec<Device> {
         self.opened.borrow().clone()
     }

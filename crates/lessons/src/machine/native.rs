@@ -154,11 +154,19 @@ fn nvidia_driver() -> Option<String> {
     Some(version.to_string())
 }
 
+/// Memory of this process that is in RAM, in bytes.
+pub fn process_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    kib(&text, "VmRSS:")
+}
+
 fn free_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("MemAvailable:"))?;
+    kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+/// The figure of a line such as `VmRSS:     1234 kB`, in bytes.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }
@@ -174,6 +182,15 @@ mod tests {
             "lvp"
         );
         assert_eq!(manifest_name("nvidia_icd.json"), "nvidia");
+    }
+
+    #[test]
+    fn memory_lines_are_read() {
+        assert_eq!(
+            kib("VmPeak:\t 9 kB\nVmRSS:\t 12 kB\n", "VmRSS:"),
+            Some(12 * 1024)
+        );
+        assert_eq!(kib("nothing", "VmRSS:"), None);
     }
 
     #[test]

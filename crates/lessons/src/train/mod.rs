@@ -134,13 +134,14 @@ fn begin(
         Axis::linear("step", "1"),
         Axis::log("loss", "1"),
     ));
-    let steps = || Axis::linear("step", "1");
-    ctx.series(Series::new(
-        "memory",
-        "memory held",
-        steps(),
-        Axis::linear("memory", "B"),
-    ));
+    let curves = [
+        ("memory", "memory held for tensors"),
+        ("process_memory", "memory of the process"),
+    ];
+    for (id, label) in curves {
+        let (x, y) = (Axis::linear("step", "1"), Axis::linear("memory", "B"));
+        ctx.series(Series::new(id, label, x, y));
+    }
     let mut columns = vec![
         Column::new("epoch", "epoch", "1"),
         Column::new("train_loss", "training loss", "1"),
@@ -180,11 +181,7 @@ async fn publish(
         .fetch(ctx.clock())
         .await?
         .into_iter()
-        .map(|(step, loss)| Point {
-            x: step as f64,
-            y: loss,
-            spread: None,
-        })
+        .map(|(step, loss)| Point::new(step as f64, loss))
         .collect();
     let Some(last) = points.last() else {
         return Ok(());
@@ -202,13 +199,15 @@ async fn publish(
         ctx.points("loss", points);
         return Err(error);
     }
-    let memory = Point {
-        x: last.x,
-        y: device.memory().stats().reserved as f64,
-        spread: None,
-    };
+    let x = last.x;
     ctx.points("loss", points);
-    ctx.points("memory", vec![memory]);
+    let held = Some(device.memory().stats().reserved);
+    let process = ctx.surroundings().devices.process_memory();
+    for (id, bytes) in [("memory", held), ("process_memory", process)] {
+        if let Some(bytes) = bytes {
+            ctx.points(id, vec![Point::new(x, bytes as f64)]);
+        }
+    }
     Ok(())
 }
 
@@ -216,14 +215,7 @@ fn write_epoch(ctx: &Ctx, epoch: usize, loss: f64, score: evaluate::Score, rate:
     let number = (epoch + 1) as f64;
     let value = match score {
         evaluate::Score::Accuracy(value) => {
-            ctx.points(
-                "accuracy",
-                vec![Point {
-                    x: number,
-                    y: value,
-                    spread: None,
-                }],
-            );
+            ctx.points("accuracy", vec![Point::new(number, value)]);
             ctx.metric("test_accuracy", Metric::new(value, "1"));
             value
         }
