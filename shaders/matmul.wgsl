@@ -1,14 +1,15 @@
 // Matrix products, batched, of operands with any strides: out[z, i, j] = sum over k of a[z, i, k] * b[z, k, j].
 //
-// Three forms of one kernel; the device's tuning run chooses between the first two, the shape decides for the third.
+// Four forms of one kernel; the device's tuning run chooses between registers and tiles, the shape decides for the rest.
 //   register  one invocation makes 4 x 4 results in registers and reads both operands from memory (or its caches). No
 //             barrier: best on processors that only play a GPU.
+//   register8 the same with 8 x 8 results, for larger products: half as many reads a result.
 //   tile      one workgroup makes a (WG / 4) x 64 tile of results, each invocation 4 x 4 of them. It copies 16 columns
 //             of a and 16 rows of b at a time to workgroup memory, so that each element is fetched once a workgroup
 //             instead of once an invocation.
 //   small     one invocation makes one result: for products too small to fill the device otherwise.
 // Cost: 2 m n k operations a product. register reads each element of a n/4 times and of b m/4 times through the caches,
-// tile n/64 and 4 m/WG times.
+// register8 half as often, tile n/64 and 4 m/WG times.
 
 @group(0) @binding(0) var<storage, read_write> a: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b: array<f32>;
@@ -126,9 +127,98 @@ fn matmul_register(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocat
     store_row(out, row + 3u, col, r3);
 }
 
+@compute @workgroup_size(WG)
+fn matmul_register8(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let tile_cols = (p.n + 7u) / 8u;
+    let tile_rows = (p.m + 7u) / 8u;
+    let col = (i % tile_cols) * 8u;
+    let row = ((i / tile_cols) % tile_rows) * 8u;
+    let z = i / (tile_cols * tile_rows);
+
+    // Rows and columns past the edge repeat the last one; their results are not stored.
+    let next = vec4<u32>(0u, 1u, 2u, 3u);
+    let rows_low = min(next + row, vec4<u32>(p.m - 1u));
+    let rows_high = min(next + row + 4u, vec4<u32>(p.m - 1u));
+    let cols_low = min(next + col, vec4<u32>(p.n - 1u));
+    let cols_high = min(next + col + 4u, vec4<u32>(p.n - 1u));
+    let start_a = off(0u) + batch_start(z, p.a_batch);
+    let start_b = off(1u) + batch_start(z, p.b_batch);
+    var at_a_low = start_a + rows_low * u32(p.a_row);
+    var at_a_high = start_a + rows_high * u32(p.a_row);
+    var at_b_low = start_b + cols_low * u32(p.b_col);
+    var at_b_high = start_b + cols_high * u32(p.b_col);
+    var r0 = vec4<f32>();
+    var s0 = vec4<f32>();
+    var r1 = vec4<f32>();
+    var s1 = vec4<f32>();
+    var r2 = vec4<f32>();
+    var s2 = vec4<f32>();
+    var r3 = vec4<f32>();
+    var s3 = vec4<f32>();
+    var r4 = vec4<f32>();
+    var s4 = vec4<f32>();
+    var r5 = vec4<f32>();
+    var s5 = vec4<f32>();
+    var r6 = vec4<f32>();
+    var s6 = vec4<f32>();
+    var r7 = vec4<f32>();
+    var s7 = vec4<f32>();
+    for (var k = 0u; k < p.k; k += 1u) {
+        let b_low = vec4<f32>(b[at_b_low.x], b[at_b_low.y], b[at_b_low.z], b[at_b_low.w]);
+        let b_high = vec4<f32>(b[at_b_high.x], b[at_b_high.y], b[at_b_high.z], b[at_b_high.w]);
+        let a0 = a[at_a_low.x];
+        r0 += a0 * b_low;
+        s0 += a0 * b_high;
+        let a1 = a[at_a_low.y];
+        r1 += a1 * b_low;
+        s1 += a1 * b_high;
+        let a2 = a[at_a_low.z];
+        r2 += a2 * b_low;
+        s2 += a2 * b_high;
+        let a3 = a[at_a_low.w];
+        r3 += a3 * b_low;
+        s3 += a3 * b_high;
+        let a4 = a[at_a_high.x];
+        r4 += a4 * b_low;
+        s4 += a4 * b_high;
+        let a5 = a[at_a_high.y];
+        r5 += a5 * b_low;
+        s5 += a5 * b_high;
+        let a6 = a[at_a_high.z];
+        r6 += a6 * b_low;
+        s6 += a6 * b_high;
+        let a7 = a[at_a_high.w];
+        r7 += a7 * b_low;
+        s7 += a7 * b_high;
+        at_a_low += vec4<u32>(u32(p.a_col));
+        at_a_high += vec4<u32>(u32(p.a_col));
+        at_b_low += vec4<u32>(u32(p.b_row));
+        at_b_high += vec4<u32>(u32(p.b_row));
+    }
+    let out = off(2u) + z * p.m * p.n;
+    store_row(out, row, col, r0);
+    store_row(out, row, col + 4u, s0);
+    store_row(out, row + 1u, col, r1);
+    store_row(out, row + 1u, col + 4u, s1);
+    store_row(out, row + 2u, col, r2);
+    store_row(out, row + 2u, col + 4u, s2);
+    store_row(out, row + 3u, col, r3);
+    store_row(out, row + 3u, col + 4u, s3);
+    store_row(out, row + 4u, col, r4);
+    store_row(out, row + 4u, col + 4u, s4);
+    store_row(out, row + 5u, col, r5);
+    store_row(out, row + 5u, col + 4u, s5);
+    store_row(out, row + 6u, col, r6);
+    store_row(out, row + 6u, col + 4u, s6);
+    store_row(out, row + 7u, col, r7);
+    store_row(out, row + 7u, col + 4u, s7);
+}
+
 // Four results of one row, as far as they exist.
 fn store_row(out: u32, row: u32, col: u32, values: vec4<f32>) {
-    if (row >= p.m) { return; }
+    if (row >= p.m || col >= p.n) { return; }
     let at = out + row * p.n + col;
     product[at] = values.x;
     if (col + 1u < p.n) { product[at + 1u] = values.y; }

@@ -6,6 +6,9 @@ use tensor::kernels::matmul::MatmulParams;
 /// Fewer 4 x 4 results than this leave a GPU mostly idle: then every result gets an invocation.
 const FEW: usize = 2048;
 
+/// Fewer 8 x 8 results than this occupy too few threads of a processor.
+const FEW_LARGE: usize = 64;
+
 /// The form's name and size for a product with these parameters. `tuned` is the tuning run's choice.
 pub(crate) fn plan(block: &[u8], tuned: &'static str, group: u32) -> (&'static str, Size) {
     let p: MatmulParams = bytemuck::pod_read_unaligned(block);
@@ -21,6 +24,11 @@ pub(crate) fn plan(block: &[u8], tuned: &'static str, group: u32) -> (&'static s
             "tile",
             Size::Groups(batch * m.div_ceil(rows) * n.div_ceil(64)),
         );
+    }
+    // The larger tile reads half as much, if the edges do not waste it and enough invocations are left.
+    let large = batch * m.div_ceil(8) * n.div_ceil(8);
+    if large >= FEW_LARGE && 2 * large < tiles {
+        return ("register8", Size::Invocations(large));
     }
     ("register", Size::Invocations(tiles))
 }

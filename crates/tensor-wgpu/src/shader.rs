@@ -10,7 +10,7 @@ pub(crate) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 /// The forms of a kernel that the device chooses between: the entry points `<name>_<choice>`, or the one `<name>`.
 pub fn choices(kernel: &Kernel) -> &'static [&'static str] {
     if kernel.stem == "matmul" {
-        &["register", "tile", "small"]
+        &["register", "register8", "tile", "small"]
     } else {
         &[""]
     }
