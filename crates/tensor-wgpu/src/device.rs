@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::binding::Range;
 use crate::fault::Faults;
+use crate::matmul::Tuned;
 use crate::memory::{Block, Segment, Segments, out_of_memory};
 use crate::pipeline::{Context, Pipelines};
 use crate::trouble::Trouble;
@@ -46,7 +47,9 @@ pub(crate) struct State {
     pub spare: Range,
     pub rates: Rates,
     /// The matrix kernel that the tuning run found fastest.
-    pub matmul: &'static str,
+    pub matmul: Tuned,
+    /// Take that form whatever the shape, as the tuning run does.
+    pub tuning: bool,
 }
 
 /// A WGSL device.
@@ -124,7 +127,8 @@ impl WgpuDevice {
                     bytes_per_ms: 1e7,
                 }
             },
-            matmul: "register",
+            matmul: Tuned::Register,
+            tuning: false,
         };
         WgpuDevice {
             id,

@@ -2,6 +2,7 @@
 
 use crate::binding::{Bound, Operand, bind};
 use crate::device::{State, WgpuDevice, too_large};
+use crate::matmul::{self, Plan};
 use crate::memory::Block;
 use crate::pipeline::Pipeline;
 use std::sync::{Arc, OnceLock};
@@ -193,19 +194,37 @@ impl WgpuDevice {
             })
             .collect();
         let bound = self.bound(state, &operands, false, kernel.name)?;
-        let (choice, size) = match grid {
+        let group = self.limits.group;
+        let plan = match grid {
             _ if kernel.stem == "matmul" => {
-                crate::matmul::plan(block, state.matmul, self.limits.group)
+                let plan = if state.tuning {
+                    matmul::plan_as
+                } else {
+                    matmul::plan
+                };
+                plan(block, state.matmul, group)
             }
-            Grid::Invocations(n) => ("", Size::Invocations(n)),
-            Grid::Groups([n, 1, 1]) => ("", Size::Groups(n as usize)),
-            Grid::Groups(groups) => ("", Size::Exact(groups)),
+            Grid::Invocations(n) => Plan {
+                form: "",
+                size: Size::Invocations(n),
+                group,
+            },
+            Grid::Groups([n, 1, 1]) => Plan {
+                form: "",
+                size: Size::Groups(n as usize),
+                group,
+            },
+            Grid::Groups(groups) => Plan {
+                form: "",
+                size: Size::Exact(groups),
+                group,
+            },
         };
         let context = self.context(state.pool.stats());
         let pipeline =
             state
                 .pipelines
-                .kernel(kernel, &bound.bindings, choice, self.limits.group, &context)?;
+                .kernel(kernel, &bound.bindings, plan.form, plan.group, &context)?;
         self.dispatch(
             state,
             &pipeline,
@@ -213,7 +232,7 @@ impl WgpuDevice {
                 name: kernel.name,
                 bound: &bound,
                 params: block,
-                size,
+                size: plan.size,
                 check: check.filter(|_| kernel.checks),
                 bytes: launch.bytes,
                 flops: launch.flops,
@@ -459,7 +478,7 @@ mod tests {
             strides: &[],
         };
         let flops = 2 * (n * n * n) as u64;
-        for form in ["register", "tile"] {
+        for form in matmul::Tuned::ALL {
             let before = {
                 let mut state = device.lock();
                 state.matmul = form;
@@ -487,10 +506,10 @@ mod tests {
                 .unwrap();
             let bytes = pollster::block_on(device.read(&out, 0, 4 * n * n)).unwrap();
             let got: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
-            assert_eq!(got, want, "{form}");
+            assert_eq!(got, want, "{form:?}");
             let submissions = device.lock().batch.submissions - before;
             // As many as there are workgroups to share out.
-            assert!(submissions >= 3, "{form}: {submissions} submissions");
+            assert!(submissions >= 3, "{form:?}: {submissions} submissions");
         }
     }
 

@@ -70,13 +70,14 @@ pub(crate) async fn open_raw(index: usize, options: OpenOptions) -> Result<WgpuD
     if let Some(limit) = memory_limit {
         facts.limits.insert("memory_budget".into(), limit);
     }
+    let software = facts.software;
     let opened = Opened {
         id,
         facts,
         device,
         queue,
         limits: Limits {
-            group: group_size(&limits),
+            group: group_size(&limits, software),
             binding: usize::try_from(limits.max_storage_buffer_binding_size).unwrap_or(usize::MAX)
                 / 512
                 * 512,
@@ -116,12 +117,14 @@ fn wanted(adapter: &wgpu::Limits, forced: ForcedLimits) -> wgpu::Limits {
     limits
 }
 
-/// Invocations of a workgroup: 256, or the largest power of two that is allowed.
-fn group_size(limits: &wgpu::Limits) -> u32 {
+/// Invocations of a workgroup: 256, or the largest power of two that is allowed. A software adapter hands out work to its
+/// threads by the workgroup: small ones share it out better.
+fn group_size(limits: &wgpu::Limits, software: bool) -> u32 {
+    let wanted = if software { 64 } else { 256 };
     let most = limits
         .max_compute_invocations_per_workgroup
         .min(limits.max_compute_workgroup_size_x)
-        .clamp(1, 256);
+        .clamp(1, wanted);
     1 << most.ilog2()
 }
 

@@ -5,6 +5,7 @@
 //! natively on disk.
 
 use crate::device::{Rates, WgpuDevice};
+use crate::matmul::Tuned;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tensor::Result;
@@ -15,21 +16,27 @@ use tensor::kernel::{Binding, Grid, Launch, Map, Work};
 use tensor::kernels::matmul::{MATMUL, MatmulParams};
 use web_time::Instant;
 
-/// Forms that the run compares; `small` is chosen by shape alone.
-const FORMS: [&str; 2] = ["register", "tile"];
+/// No device is reckoned slower than this.
+const SLOWEST_FLOPS_PER_MS: f64 = 3e5;
+const SLOWEST_BYTES_PER_MS: f64 = 2e5;
 
 /// What a tuning run found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Findings {
-    /// Operations in a millisecond, of each of [`FORMS`].
+    /// Operations in a millisecond, of each of [`Tuned::ALL`].
     flops_per_ms: [f64; 2],
     /// Bytes in a millisecond.
     bytes_per_ms: f64,
 }
 
 impl Findings {
-    fn best(&self) -> usize {
-        usize::from(self.flops_per_ms[1] > self.flops_per_ms[0])
+    fn best(&self) -> (Tuned, f64) {
+        let [register, tile] = self.flops_per_ms;
+        if tile > register {
+            (Tuned::Tile, tile)
+        } else {
+            (Tuned::Register, register)
+        }
     }
 }
 
@@ -61,20 +68,21 @@ pub(crate) async fn tune(device: &mut WgpuDevice) -> Result<()> {
         .unwrap_or_else(PoisonError::into_inner)
         .get_or_insert_default()
         .insert(key, findings);
-    let best = findings.best();
+    let (best, rate) = findings.best();
     {
         let mut state = device.lock();
-        state.matmul = FORMS[best];
+        state.matmul = best;
+        // The probes are small: larger work runs no slower, unless something else had the processor just then.
         state.rates = Rates {
-            flops_per_ms: findings.flops_per_ms[best],
-            bytes_per_ms: findings.bytes_per_ms,
+            flops_per_ms: rate.max(SLOWEST_FLOPS_PER_MS),
+            bytes_per_ms: findings.bytes_per_ms.max(SLOWEST_BYTES_PER_MS),
         };
     }
     let mut facts = device.facts.lock().unwrap_or_else(PoisonError::into_inner);
-    facts.choices.insert("matmul".into(), FORMS[best].into());
-    for (form, rate) in FORMS.iter().zip(findings.flops_per_ms) {
+    facts.choices.insert("matmul".into(), best.name().into());
+    for (form, rate) in Tuned::ALL.iter().zip(findings.flops_per_ms) {
         facts.choices.insert(
-            format!("matmul {form}"),
+            format!("matmul {}", form.name()),
             format!("{:.1} GFLOP/s", rate / 1e6),
         );
     }
@@ -89,15 +97,16 @@ pub(crate) async fn tune(device: &mut WgpuDevice) -> Result<()> {
 }
 
 async fn measure(device: &WgpuDevice) -> Result<Findings> {
-    // Small enough that the slower form takes some 30 ms on a software adapter, large enough for a grid of tiles.
-    let n = if device.software { 192 } else { 512 };
+    // Small enough that the slower form takes some 10 ms on a software adapter.
+    let n = if device.software { 96 } else { 512 };
     let mut flops_per_ms = [0.0; 2];
-    for (form, rate) in FORMS.iter().zip(&mut flops_per_ms) {
-        device.lock().matmul = form;
-        let ms = product(device, n).await?;
-        *rate = 2.0 * (n as f64).powi(3) / ms;
+    device.lock().tuning = true;
+    for (form, rate) in Tuned::ALL.iter().zip(&mut flops_per_ms) {
+        device.lock().matmul = *form;
+        *rate = 2.0 * (n as f64).powi(3) / product(device, n).await?;
     }
-    let bytes = if device.software { 4 << 20 } else { 64 << 20 };
+    device.lock().tuning = false;
+    let bytes = if device.software { 1 << 20 } else { 64 << 20 };
     let ms = copy(device, bytes).await?;
     Ok(Findings {
         flops_per_ms,

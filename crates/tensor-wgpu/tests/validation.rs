@@ -281,7 +281,7 @@ fn hand_written_kernels_at_every_group_size_and_aliased() {
                 }
             }
         }
-        for group in [32, 64, 128, 256] {
+        for group in [16, 32, 64, 128, 256] {
             for bindings in &patterns {
                 for choice in tensor_wgpu::shader::choices(kernel) {
                     let Some((source, entry)) =
