@@ -17,15 +17,26 @@ pub struct Init<'a> {
 impl<'a> Init<'a> {
     /// float32 parameters.
     pub fn new(device: &'a Device, generator: &'a Generator) -> Init<'a> {
-        Init { device, dtype: DType::F32, generator }
+        Init {
+            device,
+            dtype: DType::F32,
+            generator,
+        }
     }
 
     /// Uniform in `[-bound, bound)`, drawn on the host.
     pub fn uniform(&self, shape: &[usize], bound: f64) -> Result<Tensor> {
         let mut values = vec![0f32; shape.iter().product()];
         let bound = bound as f32;
-        self.generator.reserve(values.len() as u64).uniform_f32_between(-bound, bound, &mut values);
-        Tensor::from_f64s(values.into_iter().map(f64::from), shape, self.dtype, self.device)
+        self.generator
+            .reserve(values.len() as u64)
+            .uniform_f32_between(-bound, bound, &mut values);
+        Tensor::from_f64s(
+            values.into_iter().map(f64::from),
+            shape,
+            self.dtype,
+            self.device,
+        )
     }
 
     /// PyTorch's default for linear and convolutional layers, weight and bias alike: uniform within 1 / sqrt(fan_in).

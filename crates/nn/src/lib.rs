@@ -15,8 +15,8 @@ pub mod scheduler;
 pub use checkpoint::{load_safetensors, save_safetensors};
 pub use init::Init;
 pub use layers::{
-    AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Flatten, Gelu, LayerNorm, LeakyRelu, Linear, MaxPool2d, Relu,
-    Sequential, Sigmoid, Silu, Tanh,
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Flatten, Gelu, LayerNorm, LeakyRelu,
+    Linear, MaxPool2d, Relu, Sequential, Sigmoid, Silu, Tanh,
 };
 pub use module::{Entry, Kind, Module, ModuleExt, Parameter, StateDict};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd, clip_grad_norm};

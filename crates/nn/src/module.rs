@@ -32,7 +32,10 @@ impl Parameter {
 
     /// What it holds now.
     pub fn tensor(&self) -> Tensor {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).alias()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .alias()
     }
 
     /// Hold another tensor, which requires a gradient as the one before did.
@@ -98,12 +101,19 @@ pub trait ModuleExt: Module {
 
     /// All parameters with their names.
     fn named_parameters(&self) -> Vec<(String, Parameter)> {
-        self.entries().into_iter().filter(|e| e.kind == Kind::Parameter).map(|e| (e.name, e.value)).collect()
+        self.entries()
+            .into_iter()
+            .filter(|e| e.kind == Kind::Parameter)
+            .map(|e| (e.name, e.value))
+            .collect()
     }
 
     /// All parameters.
     fn parameters(&self) -> Vec<Parameter> {
-        self.named_parameters().into_iter().map(|(_, p)| p).collect()
+        self.named_parameters()
+            .into_iter()
+            .map(|(_, p)| p)
+            .collect()
     }
 
     /// Number of trained values.
@@ -113,13 +123,19 @@ pub trait ModuleExt: Module {
 
     /// Move every parameter and buffer in place (floats are converted to `dtype`, others keep their type): this module
     /// is changed, unlike a tensor by its `to`.
-    fn to(&self, device: &Device, dtype: Option<DType>) -> impl std::future::Future<Output = Result<()>> {
+    fn to(
+        &self,
+        device: &Device,
+        dtype: Option<DType>,
+    ) -> impl std::future::Future<Output = Result<()>> {
         let entries = self.entries();
         let device = device.clone();
         async move {
             for entry in entries {
                 let old = entry.value.tensor();
-                let target = dtype.filter(|_| old.dtype().is_float()).unwrap_or(old.dtype());
+                let target = dtype
+                    .filter(|_| old.dtype().is_float())
+                    .unwrap_or(old.dtype());
                 let moved = old.detach().to(&device, target).await?;
                 let grad = match old.grad() {
                     Some(grad) => Some(grad.to(&device, target).await?),
@@ -134,23 +150,44 @@ pub trait ModuleExt: Module {
 
     /// Names and tensors of all parameters and buffers. The tensors share the module's memory.
     fn state_dict(&self) -> StateDict {
-        self.entries().into_iter().map(|e| (e.name, e.value.tensor().detach())).collect()
+        self.entries()
+            .into_iter()
+            .map(|e| (e.name, e.value.tensor().detach()))
+            .collect()
     }
 
     /// Copy values in by name, to the device and type that each place has. Every name must fit, or nothing is changed.
     fn load_state_dict(&self, state: &StateDict) -> Result<()> {
         let entries = self.entries();
         let mut lines = Vec::new();
-        let quoted = |names: Vec<&str>| names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ");
-        let missing: Vec<&str> =
-            entries.iter().filter(|e| !state.contains_key(&e.name)).map(|e| e.name.as_str()).collect();
+        let quoted = |names: Vec<&str>| {
+            names
+                .iter()
+                .map(|n| format!("\"{n}\""))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let missing: Vec<&str> = entries
+            .iter()
+            .filter(|e| !state.contains_key(&e.name))
+            .map(|e| e.name.as_str())
+            .collect();
         if !missing.is_empty() {
-            lines.push(format!("Missing key(s) in state_dict: {}. ", quoted(missing)));
+            lines.push(format!(
+                "Missing key(s) in state_dict: {}. ",
+                quoted(missing)
+            ));
         }
-        let unexpected: Vec<&str> =
-            state.keys().filter(|k| entries.iter().all(|e| e.name != **k)).map(String::as_str).collect();
+        let unexpected: Vec<&str> = state
+            .keys()
+            .filter(|k| entries.iter().all(|e| e.name != **k))
+            .map(String::as_str)
+            .collect();
         if !unexpected.is_empty() {
-            lines.push(format!("Unexpected key(s) in state_dict: {}. ", quoted(unexpected)));
+            lines.push(format!(
+                "Unexpected key(s) in state_dict: {}. ",
+                quoted(unexpected)
+            ));
         }
         for e in &entries {
             if let Some(t) = state.get(&e.name)
@@ -165,7 +202,10 @@ pub trait ModuleExt: Module {
             }
         }
         if !lines.is_empty() {
-            return Err(Error::StateDict { module: self.name().to_owned(), lines });
+            return Err(Error::StateDict {
+                module: self.name().to_owned(),
+                lines,
+            });
         }
         for e in &entries {
             if let Some(t) = state.get(&e.name) {

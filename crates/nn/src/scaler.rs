@@ -22,8 +22,20 @@ impl Default for GradScaler {
 
 impl GradScaler {
     /// PyTorch's arguments in its order.
-    pub fn new(init_scale: f64, growth_factor: f64, backoff_factor: f64, growth_interval: usize) -> GradScaler {
-        GradScaler { scale: init_scale, growth_factor, backoff_factor, growth_interval, good_steps: 0, found_inf: false }
+    pub fn new(
+        init_scale: f64,
+        growth_factor: f64,
+        backoff_factor: f64,
+        growth_interval: usize,
+    ) -> GradScaler {
+        GradScaler {
+            scale: init_scale,
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+            good_steps: 0,
+            found_inf: false,
+        }
     }
 
     /// The scale of the next loss.
@@ -50,7 +62,11 @@ impl GradScaler {
             for p in optimizer.parameters() {
                 let p = p.tensor();
                 let Some(g) = p.grad() else { continue };
-                let found = g.isfinite()?.logical_not()?.to_dtype(tensor::DType::F32)?.sum_all()?;
+                let found = g
+                    .isfinite()?
+                    .logical_not()?
+                    .to_dtype(tensor::DType::F32)?
+                    .sum_all()?;
                 bad = Some(match bad {
                     Some(sum) => sum.add(&found)?,
                     None => found,

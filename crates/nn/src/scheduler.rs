@@ -41,9 +41,17 @@ impl StepLr {
     /// From the optimiser's rate `base`.
     pub fn new(base: f64, step_size: usize, gamma: f64) -> Result<StepLr> {
         if step_size == 0 {
-            return Err(Error::argument("StepLR", "step_size must be positive", "give 1 or more"));
+            return Err(Error::argument(
+                "StepLR",
+                "step_size must be positive",
+                "give 1 or more",
+            ));
         }
-        Ok(StepLr { base, step_size, gamma })
+        Ok(StepLr {
+            base,
+            step_size,
+            gamma,
+        })
     }
 }
 
@@ -65,9 +73,17 @@ impl CosineAnnealingLr {
     /// From the optimiser's rate `base`.
     pub fn new(base: f64, t_max: usize, eta_min: f64) -> Result<CosineAnnealingLr> {
         if t_max == 0 {
-            return Err(Error::argument("CosineAnnealingLR", "T_max must be positive", "give the number of steps"));
+            return Err(Error::argument(
+                "CosineAnnealingLR",
+                "T_max must be positive",
+                "give the number of steps",
+            ));
         }
-        Ok(CosineAnnealingLr { base, t_max, eta_min })
+        Ok(CosineAnnealingLr {
+            base,
+            t_max,
+            eta_min,
+        })
     }
 }
 
@@ -89,7 +105,12 @@ pub struct LinearLr {
 
 impl LinearLr {
     /// From the optimiser's rate `base`.
-    pub fn new(base: f64, start_factor: f64, end_factor: f64, total_iters: usize) -> Result<LinearLr> {
+    pub fn new(
+        base: f64,
+        start_factor: f64,
+        end_factor: f64,
+        total_iters: usize,
+    ) -> Result<LinearLr> {
         if start_factor <= 0.0 || start_factor > 1.0 {
             return Err(Error::argument(
                 "LinearLR",
@@ -97,13 +118,22 @@ impl LinearLr {
                 "give a share of the base rate",
             ));
         }
-        Ok(LinearLr { base, start_factor, end_factor, total_iters })
+        Ok(LinearLr {
+            base,
+            start_factor,
+            end_factor,
+            total_iters,
+        })
     }
 }
 
 impl Scheduler for LinearLr {
     fn rate(&self, step: usize) -> f64 {
-        let done = if self.total_iters == 0 { 1.0 } else { step.min(self.total_iters) as f64 / self.total_iters as f64 };
+        let done = if self.total_iters == 0 {
+            1.0
+        } else {
+            step.min(self.total_iters) as f64 / self.total_iters as f64
+        };
         self.base * (self.start_factor + (self.end_factor - self.start_factor) * done)
     }
 }
@@ -124,9 +154,16 @@ impl OneCycleLr {
     /// Over `total_steps` steps.
     pub fn new(max_lr: f64, total_steps: usize) -> Result<OneCycleLr> {
         if total_steps == 0 {
-            return Err(Error::argument("OneCycleLR", "Expected positive integer total_steps, but got 0", "give the number of steps"));
+            return Err(Error::argument(
+                "OneCycleLR",
+                "Expected positive integer total_steps, but got 0",
+                "give the number of steps",
+            ));
         }
-        Ok(OneCycleLr { max_lr, total_steps })
+        Ok(OneCycleLr {
+            max_lr,
+            total_steps,
+        })
     }
 
     /// Between the three corners of the cycle.
@@ -146,7 +183,10 @@ impl OneCycleLr {
 impl Scheduler for OneCycleLr {
     fn rate(&self, step: usize) -> f64 {
         let initial = self.max_lr / Self::DIV_FACTOR;
-        self.cycle(step, [initial, self.max_lr, initial / Self::FINAL_DIV_FACTOR])
+        self.cycle(
+            step,
+            [initial, self.max_lr, initial / Self::FINAL_DIV_FACTOR],
+        )
     }
 
     fn momentum(&self, step: usize) -> Option<f64> {

@@ -468,7 +468,7 @@ pub fn infer_shape(target: &[isize], numel: usize) -> Result<Vec<usize>> {
                 target: target.to_vec(),
             });
         }
-        Some(i) if numel % known == 0 => shape[i] = numel / known,
+        Some(i) if numel.is_multiple_of(known) => shape[i] = numel / known,
         None if known == numel => {}
         _ => return Err(invalid()),
     }

@@ -40,7 +40,7 @@ impl Network {
         let outputs = classes.unwrap_or(1);
         let layers = match params.text("model")? {
             "lenet" => models::lenet(shape.last().copied().unwrap_or(0), 2, outputs, &init)?,
-            "linreg" => Sequential::new().add(Linear::new(FEATURES, 1, true, &init)?),
+            "linreg" => Sequential::new().push(Linear::new(FEATURES, 1, true, &init)?),
             _ => models::mlp(shape.iter().product(), HIDDEN, outputs, &init)?,
         };
         let optimizer = optimizer(params.text("optimizer")?, params.float("lr")?, &layers)?;

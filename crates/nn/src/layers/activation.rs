@@ -42,7 +42,9 @@ pub struct LeakyRelu {
 
 impl Default for LeakyRelu {
     fn default() -> Self {
-        LeakyRelu { negative_slope: 0.01 }
+        LeakyRelu {
+            negative_slope: 0.01,
+        }
     }
 }
 

@@ -26,18 +26,30 @@ impl Conv2d {
         init: &Init<'_>,
     ) -> Result<Conv2d> {
         let groups = options.groups;
-        if groups == 0 || in_channels % groups != 0 || out_channels % groups != 0 {
+        if groups == 0
+            || !in_channels.is_multiple_of(groups)
+            || !out_channels.is_multiple_of(groups)
+        {
             return Err(Error::argument(
                 "Conv2d",
-                format!("in_channels ({in_channels}) and out_channels ({out_channels}) must be divisible by groups ({groups})"),
+                format!(
+                    "in_channels ({in_channels}) and out_channels ({out_channels}) must be divisible by groups ({groups})"
+                ),
                 "choose groups that divide both",
             ));
         }
         let inner = in_channels / groups;
         let fan_in = inner * kernel[0] * kernel[1];
-        let weight = Parameter::new(init.by_fan_in(&[out_channels, inner, kernel[0], kernel[1]], fan_in)?)?;
-        let bias = bias.then(|| Parameter::new(init.by_fan_in(&[out_channels], fan_in)?)).transpose()?;
-        Ok(Conv2d { weight, bias, options })
+        let weight =
+            Parameter::new(init.by_fan_in(&[out_channels, inner, kernel[0], kernel[1]], fan_in)?)?;
+        let bias = bias
+            .then(|| Parameter::new(init.by_fan_in(&[out_channels], fan_in)?))
+            .transpose()?;
+        Ok(Conv2d {
+            weight,
+            bias,
+            options,
+        })
     }
 }
 

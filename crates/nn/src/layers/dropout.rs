@@ -22,7 +22,11 @@ impl Dropout {
                 "give the share of values to drop",
             ));
         }
-        Ok(Dropout { p, generator, training: AtomicBool::new(true) })
+        Ok(Dropout {
+            p,
+            generator,
+            training: AtomicBool::new(true),
+        })
     }
 }
 
@@ -32,7 +36,11 @@ impl Module for Dropout {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        if self.training.load(Ordering::Relaxed) { x.dropout(self.p, &self.generator) } else { Ok(x.alias()) }
+        if self.training.load(Ordering::Relaxed) {
+            x.dropout(self.p, &self.generator)
+        } else {
+            Ok(x.alias())
+        }
     }
 
     fn train(&self, on: bool) {

@@ -15,9 +15,16 @@ pub struct Linear {
 
 impl Linear {
     /// PyTorch's default initialisation.
-    pub fn new(in_features: usize, out_features: usize, bias: bool, init: &Init<'_>) -> Result<Linear> {
+    pub fn new(
+        in_features: usize,
+        out_features: usize,
+        bias: bool,
+        init: &Init<'_>,
+    ) -> Result<Linear> {
         let weight = Parameter::new(init.by_fan_in(&[out_features, in_features], in_features)?)?;
-        let bias = bias.then(|| Parameter::new(init.by_fan_in(&[out_features], in_features)?)).transpose()?;
+        let bias = bias
+            .then(|| Parameter::new(init.by_fan_in(&[out_features], in_features)?))
+            .transpose()?;
         Ok(Linear { weight, bias })
     }
 }

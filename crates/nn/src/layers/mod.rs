@@ -20,5 +20,9 @@ use crate::module::{Entry, Kind, Parameter};
 
 /// Add a module's own parameter or buffer under its name.
 fn entry(into: &mut Vec<Entry>, prefix: &str, name: &str, kind: Kind, value: &Parameter) {
-    into.push(Entry { name: format!("{prefix}{name}"), kind, value: value.clone() });
+    into.push(Entry {
+        name: format!("{prefix}{name}"),
+        kind,
+        value: value.clone(),
+    });
 }

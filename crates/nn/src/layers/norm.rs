@@ -52,9 +52,21 @@ impl BatchNorm {
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {
         entry(into, prefix, "weight", Kind::Parameter, &self.weight);
         entry(into, prefix, "bias", Kind::Parameter, &self.bias);
-        entry(into, prefix, "running_mean", Kind::Buffer, &self.running_mean);
+        entry(
+            into,
+            prefix,
+            "running_mean",
+            Kind::Buffer,
+            &self.running_mean,
+        );
         entry(into, prefix, "running_var", Kind::Buffer, &self.running_var);
-        entry(into, prefix, "num_batches_tracked", Kind::Buffer, &self.num_batches_tracked);
+        entry(
+            into,
+            prefix,
+            "num_batches_tracked",
+            Kind::Buffer,
+            &self.num_batches_tracked,
+        );
     }
 }
 
@@ -134,7 +146,12 @@ impl Module for LayerNorm {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        x.layer_norm(&self.shape, Some(&self.weight.tensor()), Some(&self.bias.tensor()), self.eps)
+        x.layer_norm(
+            &self.shape,
+            Some(&self.weight.tensor()),
+            Some(&self.bias.tensor()),
+            self.eps,
+        )
     }
 
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {

@@ -16,7 +16,7 @@ impl Sequential {
     }
 
     /// One more, named by its number.
-    pub fn add(self, module: impl Module + 'static) -> Sequential {
+    pub fn push(self, module: impl Module + 'static) -> Sequential {
         let name = self.modules.len().to_string();
         self.named(&name, module)
     }
@@ -29,7 +29,9 @@ impl Sequential {
 
     /// Its modules with their names.
     pub fn children(&self) -> impl Iterator<Item = (&str, &dyn Module)> {
-        self.modules.iter().map(|(name, module)| (name.as_str(), &**module))
+        self.modules
+            .iter()
+            .map(|(name, module)| (name.as_str(), &**module))
     }
 }
 
@@ -39,7 +41,9 @@ impl Module for Sequential {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        self.modules.iter().try_fold(x.alias(), |x, (_, module)| module.forward(&x))
+        self.modules
+            .iter()
+            .try_fold(x.alias(), |x, (_, module)| module.forward(&x))
     }
 
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {

@@ -21,7 +21,12 @@ pub struct AdamConfig {
 
 impl Default for AdamConfig {
     fn default() -> Self {
-        AdamConfig { lr: 1e-3, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 }
+        AdamConfig {
+            lr: 1e-3,
+            betas: (0.9, 0.999),
+            eps: 1e-8,
+            weight_decay: 0.0,
+        }
     }
 }
 
@@ -40,11 +45,26 @@ impl Moments {
         require_parameters(&parameters)?;
         require("learning rate", c.lr, c.lr >= 0.0)?;
         require("epsilon value", c.eps, c.eps >= 0.0)?;
-        require("beta parameter at index 0", c.betas.0, (0.0..1.0).contains(&c.betas.0))?;
-        require("beta parameter at index 1", c.betas.1, (0.0..1.0).contains(&c.betas.1))?;
+        require(
+            "beta parameter at index 0",
+            c.betas.0,
+            (0.0..1.0).contains(&c.betas.0),
+        )?;
+        require(
+            "beta parameter at index 1",
+            c.betas.1,
+            (0.0..1.0).contains(&c.betas.1),
+        )?;
         require("weight_decay value", c.weight_decay, c.weight_decay >= 0.0)?;
         let steps = vec![0; parameters.len()];
-        Ok(Moments { parameters, config: c, decoupled, steps, state: State::default(), kernels: Kernels::default() })
+        Ok(Moments {
+            parameters,
+            config: c,
+            decoupled,
+            steps,
+            state: State::default(),
+            kernels: Kernels::default(),
+        })
     }
 
     fn step(&mut self) -> Result<()> {
@@ -56,8 +76,11 @@ impl Moments {
             let kernel = self.kernels.get(p.dtype(), update);
             let step = self.steps[i] + 1;
             let (first, second) = (1.0 - c.betas.0.powi(step), 1.0 - c.betas.1.powi(step));
-            let (through, direct) =
-                if self.decoupled { (0.0, 1.0 - c.lr * c.weight_decay) } else { (c.weight_decay, 1.0) };
+            let (through, direct) = if self.decoupled {
+                (0.0, 1.0 - c.lr * c.weight_decay)
+            } else {
+                (c.weight_decay, 1.0)
+            };
             let scalars = [
                 c.betas.0,
                 1.0 - c.betas.0,
@@ -83,7 +106,11 @@ fn update(dtype: DType) -> Map {
     let m = t.s(0) * t.state(0) + t.s(1) * g.clone();
     let v = t.s(2) * t.state(1) + t.s(3) * g.clone() * g;
     let p = t.s(8) * t.p() - t.s(4) * m.clone() / (v.clone().un(Unary::Sqrt) * t.s(5) + t.s(6));
-    Map { name: "adam_step", operands: vec![dtype; 4], outputs: vec![(0, p), (2, m), (3, v)] }
+    Map {
+        name: "adam_step",
+        operands: vec![dtype; 4],
+        outputs: vec![(0, p), (2, m), (3, v)],
+    }
 }
 
 macro_rules! optimizer {

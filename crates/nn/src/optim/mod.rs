@@ -41,11 +41,19 @@ pub trait Optimizer {
 }
 
 fn require_parameters(parameters: &[Parameter]) -> Result<()> {
-    if parameters.is_empty() { Err(Error::OptimizerEmpty) } else { Ok(()) }
+    if parameters.is_empty() {
+        Err(Error::OptimizerEmpty)
+    } else {
+        Ok(())
+    }
 }
 
 fn require(name: &'static str, value: f64, valid: bool) -> Result<()> {
-    if valid && !value.is_nan() { Ok(()) } else { Err(Error::OptimizerValue { name, value }) }
+    if valid && !value.is_nan() {
+        Ok(())
+    } else {
+        Err(Error::OptimizerValue { name, value })
+    }
 }
 
 /// State tensors of each parameter, made at its first step with zeros.
@@ -61,7 +69,9 @@ impl State {
         // The state follows a parameter that was moved or converted, as loading it into PyTorch's optimiser does not:
         // there the next step fails, here it goes on from where it was.
         if let Some(held) = slot
-            && held.iter().all(|t| t.device().same(like.device()) && t.dtype() == like.dtype())
+            && held
+                .iter()
+                .all(|t| t.device().same(like.device()) && t.dtype() == like.dtype())
         {
             return Ok(slot.as_deref().unwrap_or_default());
         }
@@ -70,7 +80,9 @@ impl State {
                 .iter()
                 .map(|t| t.to_device(like.device())?.to_dtype(like.dtype()))
                 .collect::<Result<Vec<_>>>()?,
-            None => (0..count).map(|_| like.detach().zeros_like()).collect::<Result<Vec<_>>>()?,
+            None => (0..count)
+                .map(|_| like.detach().zeros_like())
+                .collect::<Result<Vec<_>>>()?,
         };
         Ok(slot.insert(made))
     }
@@ -82,12 +94,21 @@ struct Kernels(HashMap<DType, Arc<Map>>);
 
 impl Kernels {
     fn get(&mut self, dtype: DType, build: impl FnOnce(DType) -> Map) -> Arc<Map> {
-        self.0.entry(dtype).or_insert_with(|| Arc::new(build(dtype))).clone()
+        self.0
+            .entry(dtype)
+            .or_insert_with(|| Arc::new(build(dtype)))
+            .clone()
     }
 }
 
 /// Run an update over parameter, gradient and state.
-fn run(kernel: &Arc<Map>, parameter: &Tensor, grad: &Tensor, state: &[Tensor], scalars: &[f64]) -> Result<()> {
+fn run(
+    kernel: &Arc<Map>,
+    parameter: &Tensor,
+    grad: &Tensor,
+    state: &[Tensor],
+    scalars: &[f64],
+) -> Result<()> {
     let own = parameter.detach();
     let grad = grad.to_dtype(own.dtype())?;
     let mut operands = vec![&own, &grad];
@@ -98,7 +119,10 @@ fn run(kernel: &Arc<Map>, parameter: &Tensor, grad: &Tensor, state: &[Tensor], s
 /// Scale all gradients so that their common norm is at most `max_norm`; gives the norm before, still on the device.
 pub fn clip_grad_norm(parameters: &[Parameter], max_norm: f64) -> Result<Tensor> {
     no_grad(|| {
-        let grads: Vec<Tensor> = parameters.iter().filter_map(|p| p.tensor().grad()).collect();
+        let grads: Vec<Tensor> = parameters
+            .iter()
+            .filter_map(|p| p.tensor().grad())
+            .collect();
         let mut total: Option<Tensor> = None;
         for g in &grads {
             let square = g.square()?.sum_all()?;
@@ -107,11 +131,21 @@ pub fn clip_grad_norm(parameters: &[Parameter], max_norm: f64) -> Result<Tensor>
                 None => square,
             });
         }
-        let Some(total) = total else { return Err(Error::OptimizerEmpty) };
+        let Some(total) = total else {
+            return Err(Error::OptimizerEmpty);
+        };
         let norm = total.sqrt()?;
         // Never read back: the factor is computed and applied where the gradients are.
-        let factor = norm.add_scalar(1e-6)?.reciprocal()?.mul_scalar(max_norm)?.clamp(0.0, 1.0)?;
-        for (p, g) in parameters.iter().filter(|p| p.tensor().grad().is_some()).zip(&grads) {
+        let factor = norm
+            .add_scalar(1e-6)?
+            .reciprocal()?
+            .mul_scalar(max_norm)?
+            .clamp(0.0, 1.0)?;
+        for (p, g) in parameters
+            .iter()
+            .filter(|p| p.tensor().grad().is_some())
+            .zip(&grads)
+        {
             p.tensor().set_grad(Some(g.mul(&factor)?));
         }
         Ok(norm)

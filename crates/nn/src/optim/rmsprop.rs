@@ -23,7 +23,13 @@ pub struct RmsPropConfig {
 
 impl Default for RmsPropConfig {
     fn default() -> Self {
-        RmsPropConfig { lr: 1e-2, alpha: 0.99, eps: 1e-8, weight_decay: 0.0, momentum: 0.0 }
+        RmsPropConfig {
+            lr: 1e-2,
+            alpha: 0.99,
+            eps: 1e-8,
+            weight_decay: 0.0,
+            momentum: 0.0,
+        }
     }
 }
 
@@ -44,7 +50,12 @@ impl RmsProp {
         require("alpha value", c.alpha, c.alpha >= 0.0)?;
         require("momentum value", c.momentum, c.momentum >= 0.0)?;
         require("weight_decay value", c.weight_decay, c.weight_decay >= 0.0)?;
-        Ok(RmsProp { parameters, config: c, state: State::default(), kernels: Kernels::default() })
+        Ok(RmsProp {
+            parameters,
+            config: c,
+            state: State::default(),
+            kernels: Kernels::default(),
+        })
     }
 }
 
@@ -55,7 +66,11 @@ fn update(dtype: DType) -> Map {
     let v = t.s(1) * t.state(0) + t.s(2) * g.clone() * g.clone();
     let b = t.s(5) * t.state(1) + g / (v.clone().un(Unary::Sqrt) + t.s(3));
     let p = t.p() - t.s(0) * b.clone();
-    Map { name: "rmsprop_step", operands: vec![dtype; 4], outputs: vec![(0, p), (2, v), (3, b)] }
+    Map {
+        name: "rmsprop_step",
+        operands: vec![dtype; 4],
+        outputs: vec![(0, p), (2, v), (3, b)],
+    }
 }
 
 impl Optimizer for RmsProp {
@@ -70,7 +85,20 @@ impl Optimizer for RmsProp {
             let Some(g) = p.grad() else { continue };
             let kernel = self.kernels.get(p.dtype(), update);
             let state = self.state.of(i, &p, 2)?;
-            run(&kernel, &p, &g, state, &[c.lr, c.alpha, 1.0 - c.alpha, c.eps, c.weight_decay, c.momentum])?;
+            run(
+                &kernel,
+                &p,
+                &g,
+                state,
+                &[
+                    c.lr,
+                    c.alpha,
+                    1.0 - c.alpha,
+                    c.eps,
+                    c.weight_decay,
+                    c.momentum,
+                ],
+            )?;
         }
         Ok(())
     }

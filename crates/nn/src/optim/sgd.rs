@@ -22,7 +22,13 @@ pub struct SgdConfig {
 
 impl Default for SgdConfig {
     fn default() -> Self {
-        SgdConfig { lr: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false }
+        SgdConfig {
+            lr: 1e-3,
+            momentum: 0.0,
+            dampening: 0.0,
+            weight_decay: 0.0,
+            nesterov: false,
+        }
     }
 }
 
@@ -42,7 +48,11 @@ impl Sgd {
         require_parameters(&parameters)?;
         require("learning rate", config.lr, config.lr >= 0.0)?;
         require("momentum value", config.momentum, config.momentum >= 0.0)?;
-        require("weight_decay value", config.weight_decay, config.weight_decay >= 0.0)?;
+        require(
+            "weight_decay value",
+            config.weight_decay,
+            config.weight_decay >= 0.0,
+        )?;
         if config.nesterov && (config.momentum <= 0.0 || config.dampening != 0.0) {
             return Err(Error::argument(
                 "SGD",
@@ -52,7 +62,14 @@ impl Sgd {
         }
         let started = vec![false; parameters.len()];
         let (plain, with_momentum) = (Kernels::default(), Kernels::default());
-        Ok(Sgd { parameters, config, state: State::default(), started, plain, with_momentum })
+        Ok(Sgd {
+            parameters,
+            config,
+            state: State::default(),
+            started,
+            plain,
+            with_momentum,
+        })
     }
 }
 
@@ -60,7 +77,11 @@ impl Sgd {
 fn plain(dtype: DType) -> Map {
     let t = Terms(dtype);
     let value = t.p() - t.s(0) * (t.g() + t.s(1) * t.p());
-    Map { name: "sgd_step", operands: vec![dtype; 2], outputs: vec![(0, value)] }
+    Map {
+        name: "sgd_step",
+        operands: vec![dtype; 2],
+        outputs: vec![(0, value)],
+    }
 }
 
 /// v = keep v + enter (g + decay p); p -= lr (through v + direct (g + decay p)).
@@ -69,7 +90,11 @@ fn with_momentum(dtype: DType) -> Map {
     let g = t.g() + t.s(1) * t.p();
     let v = t.s(2) * t.state(0) + t.s(3) * g.clone();
     let p = t.p() - t.s(0) * (t.s(4) * v.clone() + t.s(5) * g);
-    Map { name: "sgd_step", operands: vec![dtype; 3], outputs: vec![(0, p), (2, v)] }
+    Map {
+        name: "sgd_step",
+        operands: vec![dtype; 3],
+        outputs: vec![(0, p), (2, v)],
+    }
 }
 
 impl Optimizer for Sgd {
@@ -83,15 +108,35 @@ impl Optimizer for Sgd {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
             if c.momentum == 0.0 {
-                run(&self.plain.get(p.dtype(), plain), &p, &g, &[], &[c.lr, c.weight_decay])?;
+                run(
+                    &self.plain.get(p.dtype(), plain),
+                    &p,
+                    &g,
+                    &[],
+                    &[c.lr, c.weight_decay],
+                )?;
                 continue;
             }
             // The first direction is the gradient itself, undamped.
-            let enter = if self.started[i] { 1.0 - c.dampening } else { 1.0 };
-            let (through, direct) = if c.nesterov { (c.momentum, 1.0) } else { (1.0, 0.0) };
+            let enter = if self.started[i] {
+                1.0 - c.dampening
+            } else {
+                1.0
+            };
+            let (through, direct) = if c.nesterov {
+                (c.momentum, 1.0)
+            } else {
+                (1.0, 0.0)
+            };
             let kernel = self.with_momentum.get(p.dtype(), with_momentum);
             let state = self.state.of(i, &p, 1)?;
-            run(&kernel, &p, &g, state, &[c.lr, c.weight_decay, c.momentum, enter, through, direct])?;
+            run(
+                &kernel,
+                &p,
+                &g,
+                state,
+                &[c.lr, c.weight_decay, c.momentum, enter, through, direct],
+            )?;
             self.started[i] = true;
         }
         Ok(())

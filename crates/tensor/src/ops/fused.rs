@@ -14,13 +14,20 @@ pub fn update(kernel: &Arc<Map>, operands: &[&Tensor], scalars: &[f64]) -> Resul
     if operands.len() != kernel.operands.len() {
         return Err(Error::argument(
             kernel.name,
-            format!("{} operands for a kernel of {}", operands.len(), kernel.operands.len()),
+            format!(
+                "{} operands for a kernel of {}",
+                operands.len(),
+                kernel.operands.len()
+            ),
             "bind one tensor for each operand",
         ));
     }
     for (t, &dtype) in operands.iter().zip(&kernel.operands) {
         if t.dtype() != dtype {
-            return Err(Error::ExpectedDType { expected: dtype, found: t.dtype() });
+            return Err(Error::ExpectedDType {
+                expected: dtype,
+                found: t.dtype(),
+            });
         }
     }
     launch::map(kernel, operands, scalars)?;

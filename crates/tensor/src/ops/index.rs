@@ -295,7 +295,7 @@ impl Tensor {
     /// Surround with `value`. Pairs (before, after) start at the last dimension, as in `torch.nn.functional.pad`; negative
     /// ones crop.
     pub fn pad(&self, pads: &[isize], value: f64) -> Result<Tensor> {
-        if pads.len() % 2 != 0 || pads.len() / 2 > self.rank() {
+        if !pads.len().is_multiple_of(2) || pads.len() / 2 > self.rank() {
             return Err(Error::argument(
                 "pad",
                 format!(

@@ -77,7 +77,7 @@ pub fn reshaped(shape: &[usize], seed: &Seed) -> Vec<usize> {
             .collect();
     }
     for pick in &seed.picks {
-        let divisors: Vec<usize> = (1..=numel).filter(|d| numel % d == 0).collect();
+        let divisors: Vec<usize> = (1..=numel).filter(|d| numel.is_multiple_of(*d)).collect();
         let factor = divisors[pick.index(divisors.len())];
         target.push(factor);
         numel /= factor;

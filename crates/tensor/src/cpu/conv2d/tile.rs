@@ -24,6 +24,7 @@ pub(super) const fn tall<S: Simd>() -> usize {
 /// `scratch` holds a vector at every spot's base plus every tap; `out` has room for every spot in `N` planes, which
 /// nobody else touches.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)] // one call site, in registers; a struct would be taken apart again at once
 pub(super) unsafe fn correlate<T: Real, S: Simd, const N: usize>(
     simd: S,
     taps: &[u32],
@@ -105,8 +106,8 @@ pub(super) unsafe fn outer<T: Real, S: Simd, const N: usize>(
                 );
                 if spot.count == lanes::<T, S>() {
                     let mut gs = [T::splat(simd, T::ZERO); N];
-                    for j in 0..N {
-                        gs[j] = load::<T, S>(g.add(j * plane));
+                    for (j, value) in gs.iter_mut().enumerate() {
+                        *value = load::<T, S>(g.add(j * plane));
                     }
                     for t in 0..WIDE {
                         let x = load::<T, S>(x.add(taps[t] as usize));
@@ -117,8 +118,8 @@ pub(super) unsafe fn outer<T: Real, S: Simd, const N: usize>(
                 } else {
                     let mask = T::first(simd, spot.count);
                     let mut gs = [T::splat(simd, T::ZERO); N];
-                    for j in 0..N {
-                        gs[j] = T::load_some(simd, mask, g.add(j * plane));
+                    for (j, value) in gs.iter_mut().enumerate() {
+                        *value = T::load_some(simd, mask, g.add(j * plane));
                     }
                     for t in 0..WIDE {
                         let x = T::load_some(simd, mask, x.add(taps[t] as usize));
