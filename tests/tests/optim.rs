@@ -126,7 +126,7 @@ fn optimisers_follow_pytorchs_trajectories() {
                     p.tensor()
                         .set_grad(Some(grads.select(0, step as isize).unwrap()));
                     if let Some(max) = case.clip_grad_norm {
-                        let norm = clip_grad_norm(&[p.clone()], max).unwrap();
+                        let norm = clip_grad_norm(std::slice::from_ref(&p), max).unwrap();
                         let norm = pollster::block_on(norm.item()).unwrap();
                         if (norm - case.grad_norm[step]).abs() > 1e-5 * norm {
                             failures.push(format!(

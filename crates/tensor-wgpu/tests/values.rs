@@ -1,5 +1,7 @@
 //! What generated kernels compute, element by element, against the CPU device.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that unwraps what it did not get has failed
+
 use std::sync::Arc;
 use tensor::device::Buffer;
 use tensor::expr::{Binary, Expr, Unary};
@@ -357,7 +359,7 @@ fn unary_functions_agree_with_the_cpu() {
                 // Past a thousand turns an f32 angle no longer names a point on the circle worth comparing.
                 bytes = bytes
                     .chunks(dtype.size())
-                    .filter(|c| !(value(dtype, c).abs() > 2000.0))
+                    .filter(|c| value(dtype, c).is_nan() || value(dtype, c).abs() <= 2000.0)
                     .flatten()
                     .copied()
                     .collect();
