@@ -178,6 +178,17 @@ fn curve(ink: &mut Ink, series: &Series) -> io::Result<()> {
         return Ok(());
     };
     let text = |y: f64| quantity::format(y, &series.y.unit);
+    let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if low > 0.0 && high < 1.05 * low {
+        ink.line(&format!(
+            "{} over {}: level at {}",
+            series.label,
+            series.x.label,
+            text(*last)
+        ))?;
+        return ink.line("");
+    }
     ink.styled(
         output::bold(),
         &format!("{} over {}", series.label, series.x.label),

@@ -31,6 +31,10 @@ pub struct Sight {
 
 /// A library that was looked for.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    target_arch = "wasm32",
+    expect(dead_code, reason = "browsers show no libraries")
+)]
 pub enum Found {
     /// Where it is.
     At(String),

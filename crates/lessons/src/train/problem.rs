@@ -15,7 +15,7 @@ pub const IMAGE_SIZES: [&str; 2] = ["32", "64"];
 
 /// Inputs of the hidden line.
 pub const FEATURES: usize = 4;
-const LINE_TRAIN: usize = 32_000;
+const LINE_TRAIN: usize = 64_000;
 const LINE_TEST: usize = 1_000;
 /// Largest noise on the hidden line; uniform, so that the best possible loss is its variance.
 const NOISE: f32 = 0.05;
