@@ -22,6 +22,14 @@ pub fn report(ink: &mut Ink, report: &Report, info: &LessonInfo) -> io::Result<(
             device.name, device.model, report.seed
         );
         ink.styled(output::device(&device.name), &text)?;
+        let chosen: Vec<String> = device
+            .choices
+            .iter()
+            .map(|(what, choice)| format!("{what} {choice}"))
+            .collect();
+        if !chosen.is_empty() {
+            paragraph(ink, "chosen for it: ", &chosen.join(", "), false)?;
+        }
     }
     if !report.environment.optimized {
         paragraph(

@@ -87,6 +87,7 @@ impl Ctx {
         let device = self.surroundings.devices.open(name).await?;
         self.emit(Event::Device {
             device: device.id().to_string(),
+            choices: device.facts().choices,
         });
         Ok(device)
     }

@@ -1,5 +1,7 @@
 //! What a run says while it goes. A report is the fold of its events, so whoever listens holds the partial report.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::report::{
@@ -77,6 +79,9 @@ pub enum Event {
     Device {
         /// Its name.
         device: String,
+        /// What the engine chose for it when it was opened, such as the matrix kernel that was fastest there.
+        #[serde(default)]
+        choices: BTreeMap<String, String>,
     },
     /// The run is over.
     End {
@@ -147,7 +152,13 @@ impl Report {
             }
             Event::Note { note } => self.notes.push(note.clone()),
             Event::Claim { claim } => self.claims.push(claim.clone()),
-            Event::Device { device } => self.environment.device.clone_from(device),
+            Event::Device { device, choices } => {
+                self.environment.device.clone_from(device);
+                let devices = &mut self.environment.devices;
+                if let Some(facts) = devices.iter_mut().find(|d| d.name == *device) {
+                    facts.choices.clone_from(choices);
+                }
+            }
             Event::End { status } => {
                 self.partial = *status != Status::Done;
                 self.status = status.clone();
