@@ -156,19 +156,19 @@ unsafe fn run<T: Copy>((n, s, d): Dim, from: *const T, to: *mut T) {
 unsafe fn turn<T: Copy>(n: usize, s: isize, m: usize, d: isize, from: *const T, to: *mut T) {
     // SAFETY: the caller's promise covers every index that the loops name.
     unsafe {
-        let (mut rows, mut columns) = (0, 0);
+        #[cfg(not(target_arch = "x86_64"))]
+        let (rows, columns) = (0, 0);
         #[cfg(target_arch = "x86_64")]
-        if size_of::<T>() == 4 && Level::here() != Level::Baseline {
-            (rows, columns) = (n & !7, m & !7);
-            for i in (0..rows as isize).step_by(8) {
-                for j in (0..columns as isize).step_by(8) {
-                    turn_eight(
-                        from.offset(i * s + j).cast(),
-                        s,
-                        to.offset(j * d + i).cast(),
-                        d,
-                    );
-                }
+        let (rows, columns) = if size_of::<T>() == 4 && Level::here() != Level::Baseline {
+            (n & !7, m & !7)
+        } else {
+            (0, 0)
+        };
+        #[cfg(target_arch = "x86_64")]
+        for i in (0..rows as isize).step_by(8) {
+            for j in (0..columns as isize).step_by(8) {
+                let from = from.offset(i * s + j).cast();
+                turn_eight(from, s, to.offset(j * d + i).cast(), d);
             }
         }
         for i in 0..n {
