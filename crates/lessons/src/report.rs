@@ -428,7 +428,7 @@ impl std::error::Error for ReadError {}
 mod maybe_finite {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    #[expect(
+    #[allow(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde asks for a reference"
     )]
