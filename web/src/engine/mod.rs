@@ -140,7 +140,9 @@ impl Engine {
         };
         self.running.set(Some(run));
         self.stop.set(false);
-        let environment = match self.environment.borrow().clone() {
+        // Let go of before the wait: a survey that ends meanwhile stores its own.
+        let known = self.environment.borrow().clone();
+        let environment = match known {
             Some(environment) => environment,
             None => Environment::survey(&*self.machine, &*self.clock).await,
         };
