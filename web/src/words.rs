@@ -134,6 +134,7 @@ pub fn left(seconds: f64) -> String {
 /// A span of time for people who wait.
 pub fn span(seconds: f64) -> String {
     match seconds {
+        s if s < 0.095 => "under 0.1 s".into(),
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 99.5 => format!("{s:.0} s"),
         s => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), s % 60.0),
@@ -185,27 +186,44 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
+/// Headline figures in the order in which they are shown, by name.
+const METRICS: &[(&str, &str)] = &[
+    ("test_accuracy", "test accuracy"),
+    ("test_loss", "test loss"),
+    ("final_loss", "final loss"),
+    ("first_loss", "first loss"),
+    ("guessing_loss", "loss of guessing, ln(classes)"),
+    ("weight_error", "error of the weights"),
+    ("images_per_second", "images per second"),
+    ("steps", "steps"),
+    ("memory_peak_bytes", "memory, peak"),
+    ("process_memory_peak_bytes", "memory of the process, peak"),
+    ("crossover", "break-even size"),
+    ("speedup_end_to_end", "speed-up, end to end"),
+    ("speedup_compute", "speed-up, compute only"),
+    ("upload_bandwidth", "sending"),
+    ("readback_bandwidth", "fetching"),
+    ("cpu_flops", "arithmetic, CPU"),
+    ("device_flops", "arithmetic, device"),
+    ("largest_size", "largest size"),
+    ("devices", "devices"),
+    ("gpus", "GPUs"),
+    ("software_adapters", "software adapters"),
+    ("cores", "cores"),
+    ("clock_resolution", "clock resolution"),
+    ("peak_flops", "arithmetic, this device's peak"),
+    ("peak_bandwidth", "memory, this device's peak"),
+];
+
 /// A headline figure's name.
 pub fn metric(name: &str) -> String {
-    match name {
-        "test_accuracy" => "test accuracy".into(),
-        "train_accuracy" => "training accuracy".into(),
-        "first_loss" => "first loss".into(),
-        "final_loss" => "final loss".into(),
-        "guessing_loss" => "first loss expected, ln(classes)".into(),
-        "images_per_second" => "images per second".into(),
-        "memory_peak_bytes" => "memory, peak".into(),
-        "speedup_compute" => "speed-up, compute only".into(),
-        "speedup_end_to_end" => "speed-up, end to end".into(),
-        "upload_bandwidth" => "sending".into(),
-        "readback_bandwidth" => "fetching".into(),
-        "cpu_flops" => "arithmetic, CPU".into(),
-        "device_flops" => "arithmetic, device".into(),
-        "crossover" => "break-even size".into(),
-        "largest_size" => "largest size".into(),
-        "gpus" => "GPUs".into(),
-        other => other.replace('_', " "),
-    }
+    let known = METRICS.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| name.replace('_', " "), |(_, label)| (*label).into())
+}
+
+/// Where a headline figure comes among the others.
+pub fn metric_rank(name: &str) -> usize {
+    METRICS.iter().position(|(known, _)| *known == name).unwrap_or(METRICS.len())
 }
 
 /// What a learner reads before a lesson.
@@ -215,7 +233,7 @@ pub fn prose(lesson: &str) -> &'static [&'static str] {
             "A tensor lives on one device. Before you measure anything, see which devices this machine has, and through which \
              interface the browser reaches them.",
             "If a GPU is missing, look in this order: the driver, the browser, its version, whether the GPU is visible from \
-             here, free memory. Most searches end at the first or the fourth.",
+             here, free memory.",
         ],
         "transfer" => &[
             "A GPU multiplies matrices fast. But its inputs begin in the computer's main memory and its result has to come back \

@@ -7,66 +7,15 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use lessons::{Axis, Point, Series};
 
+use super::colour;
+use super::frame::{Frame, TOP, axes, band};
 use super::pick::{by_key, closest, say, stops};
-use super::scale::Scale;
 use super::size::width_of;
-use super::{colour, tidy};
+use super::values::{Values, listener};
 use crate::words;
 
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 44.0;
-const LEFT: f64 = 64.0;
-/// Narrower figures name their curves above instead of beside them.
-const ROOM_FOR_LABELS: f64 = 520.0;
 /// Curves of few points show each of them, with its quartiles.
 const FEW: usize = 60;
-/// Width of a letter, roughly.
-const LETTER: f64 = 7.4;
-
-/// Where everything lies.
-#[derive(Clone, Debug, PartialEq)]
-struct Frame {
-    width: f64,
-    height: f64,
-    right: f64,
-    x: Scale,
-    y: Scale,
-}
-
-impl Frame {
-    fn new(series: &[Series], width: f64, x: &Axis, log: bool) -> Self {
-        let height = (width * 0.5).clamp(220.0, 440.0);
-        let beside = series.len() > 1 && width >= ROOM_FOR_LABELS;
-        let longest = series
-            .iter()
-            .map(|s| s.label.chars().count())
-            .max()
-            .unwrap_or(0) as f64;
-        let right = if beside {
-            (longest * LETTER + 16.0).min(width * 0.4)
-        } else {
-            16.0
-        };
-        let points = || series.iter().flat_map(|s| s.points.iter());
-        let spreads = points().flat_map(|p| p.spread.iter().flat_map(|s| [s.q1, s.q3]));
-        Frame {
-            width,
-            height,
-            right,
-            x: Scale::spanning(points().map(|p| p.x), x.log, false, (LEFT, width - right)),
-            y: Scale::spanning(
-                points().map(|p| p.y).chain(spreads),
-                log,
-                true,
-                (height - BOTTOM, TOP),
-            ),
-        }
-    }
-
-    fn place(&self, point: &Point) -> Option<(f64, f64)> {
-        Some((self.x.place(point.x)?, self.y.place(point.y)?))
-    }
-}
 
 /// A figure of curves that share their axes.
 #[component]
@@ -87,8 +36,10 @@ pub fn Lines(
     let log = RwSignal::new(y.log);
     let at = RwSignal::new(None::<f64>);
     let frame = {
-        let x = x.clone();
-        Memo::new(move |_| series.with(|series| Frame::new(series, width.get(), &x, log.get())))
+        let (x, y) = (x.clone(), y.clone());
+        Memo::new(move |_| {
+            series.with(|series| Frame::new(series, width.get(), (&x, &y), log.get()))
+        })
     };
     let all_stops = Memo::new(move |_| series.with(|series| stops(series)));
 
@@ -131,7 +82,7 @@ pub fn Lines(
             )
         }
     };
-    let legend = move || frame.with(|f| f.width < ROOM_FOR_LABELS) && series.with(|s| s.len() > 1);
+    let legend = move || frame.with(|f| !f.labels_beside()) && series.with(|s| s.len() > 1);
     let (drawn_x, drawn_y, label) = (x.clone(), y.clone(), title.clone());
     let is_time = y.unit == "s";
     let scale_label = format!("{} {}", words::SCALE_OF, y.label);
@@ -159,7 +110,7 @@ pub fn Lines(
                 </svg>
             </div>
             <p class="readout" aria-live="polite">{readout}</p>
-            <FigureTable series x=x.clone() y_unit=y.unit.clone()/>
+            <Values series x=x.clone() y_unit=y.unit.clone()/>
         </figure>
     }
 }
@@ -191,86 +142,6 @@ fn key_entries(series: &[Series], used: &'static str) -> Vec<impl IntoView + use
     }).collect()
 }
 
-fn axes(f: &Frame, series: &[Series], x: &Axis, y: &Axis) -> impl IntoView + use<> {
-    let (left, right, bottom) = (LEFT, f.width - f.right, f.height - BOTTOM);
-    let scaled = |axis: &Axis, log: bool| {
-        let unit = if matches!(axis.unit.as_str(), "" | "1" | "s" | "B" | "FLOP/s" | "B/s") {
-            ""
-        } else {
-            axis.unit.as_str()
-        };
-        let parts = [unit, if log { words::LOG_SCALE } else { "" }];
-        let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-        if parts.is_empty() {
-            axis.label.clone()
-        } else {
-            format!("{} ({})", axis.label, parts.join(", "))
-        }
-    };
-    let rows =
-        f.y.ticks(5)
-            .into_iter()
-            .filter_map(|v| Some((f.y.place(v)?, tidy(v, &y.unit))))
-            .map(|(at, text)| {
-                view! {
-                    <line class="grid" x1=left x2=right y1=at y2=at/>
-                    <text class="tick" x=left - 8.0 y=at + 4.5 text-anchor="end">{text}</text>
-                }
-            })
-            .collect::<Vec<_>>();
-    let columns = spaced(f, series, &x.unit)
-        .into_iter()
-        .map(|(at, text)| {
-            view! {
-                <line class="axis" x1=at x2=at y1=bottom y2=bottom + 5.0/>
-                <text class="tick" x=at y=bottom + 19.0 text-anchor="middle">{text}</text>
-            }
-        })
-        .collect::<Vec<_>>();
-    view! {
-        {rows}
-        <line class="axis" x1=left x2=right y1=bottom y2=bottom/>
-        {columns}
-        <text class="name" x=right y=f.height - 6.0 text-anchor="end">{scaled(x, f.x.is_log())}</text>
-        <text class="name" x=0 y=f.height - 6.0>{f.y.is_log().then(|| scaled(y, true))}</text>
-    }
-}
-
-/// Marks along the horizontal axis that leave room for each other's text; of few measured values, each has its own.
-fn spaced(f: &Frame, series: &[Series], unit: &str) -> Vec<(f64, String)> {
-    let measured = stops(series);
-    let values = if measured.len() <= 8 {
-        measured
-    } else {
-        f.x.ticks(((f.width / 90.0) as usize).clamp(3, 10))
-    };
-    let mut free = f64::NEG_INFINITY;
-    let mut kept = Vec::new();
-    for value in values {
-        let Some(at) = f.x.place(value) else { continue };
-        let text = tidy(value, unit);
-        let half = text.chars().count() as f64 * LETTER / 2.0;
-        if at - half > free {
-            free = at + half + 8.0;
-            kept.push((at, text));
-        }
-    }
-    kept
-}
-
-/// The times that the clock cannot tell from nothing.
-fn band(f: &Frame, resolution: f64) -> Option<impl IntoView + use<>> {
-    let bottom = f.height - BOTTOM;
-    let top = f.y.place(resolution)?.max(TOP);
-    (top < bottom - 1.0).then(|| {
-        view! {
-            <rect class="band" x=LEFT y=top width=f.width - f.right - LEFT height=bottom - top>
-                <title>{words::CLOCK_BAND}</title>
-            </rect>
-        }
-    })
-}
-
 fn curves(f: &Frame, series: &[Series], used: &'static str) -> impl IntoView + use<> {
     let styles = styles(series, used);
     let lines = series
@@ -290,7 +161,7 @@ fn curves(f: &Frame, series: &[Series], used: &'static str) -> impl IntoView + u
         })
         .collect::<Vec<_>>();
     let labels =
-        (series.len() > 1 && f.width >= ROOM_FOR_LABELS).then(|| labels(f, series, &styles));
+        (series.len() > 1 && f.labels_beside()).then(|| labels(f, series, &styles));
     view! { {lines}{dots}{labels} }
 }
 
@@ -305,7 +176,7 @@ fn dot(f: &Frame, point: &Point, (x, y): (f64, f64), style: &str) -> impl IntoVi
         );
         Some(view! { <path class=format!("quartiles {style}") d=d/> })
     });
-    view! { {bar}<circle class=format!("dot {style}") class:hollow=hollow cx=x cy=y r="4"/> }
+    view! { {bar}<circle class=format!("point {style}") class:hollow=hollow cx=x cy=y r="4"/> }
 }
 
 /// Names at the right ends of the curves, pushed apart where they would touch.
@@ -325,7 +196,7 @@ fn labels(f: &Frame, series: &[Series], styles: &[String]) -> Vec<impl IntoView 
         free = end.0 + 18.0;
     }
     // What was pushed below the axis goes back up together.
-    let over = (free - 18.0 - (f.height - BOTTOM)).max(0.0);
+    let over = (free - 18.0 - (f.bottom())).max(0.0);
     ends.into_iter().map(|(y, x, label, style)| {
         view! { <text class=format!("label {style}") x=x + 10.0 y=y - over + 5.0>{label}</text> }
     }).collect()
@@ -379,53 +250,5 @@ fn mark(
             Some(view! { <circle class=format!("picked {style}") cx=x cy=y r="5.5"/> })
         })
         .collect::<Vec<_>>();
-    Some(view! { <line class="guide" x1=x x2=x y1=TOP y2=f.height - BOTTOM/>{dots} })
-}
-
-/// The figure's values as a table, made when it is opened.
-#[component]
-fn FigureTable(series: Memo<Vec<Series>>, x: Axis, y_unit: String) -> impl IntoView {
-    let open = RwSignal::new(false);
-    let toggle = move |event: leptos::ev::Event| {
-        open.set(listener(&event).is_some_and(|element| element.has_attribute("open")));
-    };
-    let rows = move || {
-        series.with(|series| {
-            stops(series).into_iter().map(|stop| {
-                let values = series.iter().map(|s| {
-                    let point = s.points.iter().find(|p| p.x == stop);
-                    let text = point.map_or_else(|| "\u{2013}".to_string(), |p| lessons::quantity::format(p.y, &y_unit));
-                    view! { <td class="number">{text}</td> }
-                }).collect_view();
-                view! { <tr><th scope="row" class="number">{tidy(stop, &x.unit)}</th>{values}</tr> }
-            }).collect::<Vec<_>>()
-        })
-    };
-    let head = move || {
-        series.with(|series| {
-            series
-                .iter()
-                .map(|s| view! { <th scope="col" class="number">{s.label.clone()}</th> })
-                .collect::<Vec<_>>()
-        })
-    };
-    let label = x.label.clone();
-    view! {
-        <details on:toggle=toggle>
-            <summary>{words::AS_TABLE}</summary>
-            {move || open.get().then(|| view! {
-                <div class="wide tall" tabindex="0" role="group" aria-label=words::AS_TABLE>
-                    <table>
-                        <thead><tr><th scope="col" class="number">{label.clone()}</th>{head}</tr></thead>
-                        <tbody>{rows.clone()}</tbody>
-                    </table>
-                </div>
-            })}
-        </details>
-    }
-}
-
-/// The element that listens to an event.
-fn listener(event: &web_sys::Event) -> Option<web_sys::Element> {
-    wasm_bindgen::JsCast::dyn_into(event.current_target()?).ok()
+    Some(view! { <line class="guide" x1=x x2=x y1=TOP y2=f.bottom()/>{dots} })
 }

@@ -1,10 +1,12 @@
 //! Figures, drawn as SVG from the report's curves and tables.
 
+mod frame;
 mod lines;
 mod pick;
 mod scale;
 mod size;
 mod split;
+mod values;
 
 pub use lines::Lines;
 pub use split::Split;

@@ -91,40 +91,45 @@ impl Scale {
         }
     }
 
-    /// Round values along the axis, about as many as asked for.
-    pub fn ticks(&self, about: usize) -> Vec<f64> {
+    /// Round values along the axis, about as many as asked for; bytes are round in powers of two.
+    pub fn ticks(&self, about: usize, unit: &str) -> Vec<f64> {
         let about = about.max(2);
+        let binary = unit == "B";
         if !self.log {
-            return self.round_steps(about);
+            let grain = match (self.high.max(1.0).log2() / 10.0).floor() {
+                prefix if binary => 1024f64.powf(prefix),
+                _ => 1.0,
+            };
+            return self.round_steps(about, grain);
         }
-        let (first, last) = (
-            self.low.log10().ceil() as i32,
-            self.high.log10().floor() as i32,
-        );
-        let decades: Vec<f64> = (first..=last).map(|e| 10f64.powi(e)).collect();
-        if decades.len() >= 3 {
-            let step = decades.len().div_ceil(about);
-            return decades.into_iter().step_by(step).collect();
+        let base: f64 = if binary { 2.0 } else { 10.0 };
+        let first = (self.low.ln() / base.ln()).ceil() as i32;
+        let last = (self.high.ln() / base.ln()).floor() as i32;
+        let powers: Vec<f64> = (first..=last).map(|e| base.powi(e)).collect();
+        if powers.len() >= 3 {
+            let step = powers.len().div_ceil(about);
+            return powers.into_iter().step_by(step).collect();
         }
         let finer: Vec<f64> = (first - 1..=last + 1)
             .flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e)))
-            .filter(|v| (self.low..=self.high).contains(v))
+            .filter(|v| !binary && (self.low..=self.high).contains(v))
             .collect();
         if finer.len() >= 2 {
             finer
         } else {
-            self.round_steps(about)
+            self.round_steps(about, 1.0)
         }
     }
 
-    fn round_steps(&self, about: usize) -> Vec<f64> {
-        let rough = (self.high - self.low) / about as f64;
+    fn round_steps(&self, about: usize, grain: f64) -> Vec<f64> {
+        let rough = (self.high - self.low) / grain / about as f64;
         let magnitude = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 2.5, 5.0, 10.0]
             .map(|m| m * magnitude)
             .into_iter()
             .find(|s| *s >= rough)
-            .unwrap_or(rough);
+            .unwrap_or(rough)
+            * grain;
         let (first, last) = (
             (self.low / step).ceil() as i64,
             (self.high / step).floor() as i64,

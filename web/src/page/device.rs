@@ -18,12 +18,17 @@ pub fn class_of(kind: DeviceKind) -> &'static str {
 
 /// A device in a few words.
 pub fn in_short(device: &DeviceFacts) -> String {
+    let model = if device.model.is_empty() {
+        words::kind(device.kind)
+    } else {
+        &device.model
+    };
     let software = if device.software {
         format!(" ({})", words::SOFTWARE)
     } else {
         String::new()
     };
-    format!("{}: {}{software}", device.name, device.model)
+    format!("{}: {model}{software}", device.name)
 }
 
 /// The device that lessons use, in the header.

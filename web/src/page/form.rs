@@ -138,21 +138,23 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
     };
     view! {
         <form class="card set-up" on:submit=go novalidate aria-labelledby="set-up-title">
-            <h2 id="set-up-title">{words::SET_UP}</h2>
-            {empty.then(|| view! { <p class="aside">{words::NO_PARAMETERS}</p> })}
-            <div class="fields">{fields}</div>
-            <div class="buttons">
-                <button type="submit" class="main" id="run" disabled=blocked>
-                    {move || if ran.get() { words::RUN_AGAIN } else { words::RUN }}
-                </button>
-                <button type="button" id="cancel" disabled=move || !mine.get() || stopping.get()
-                    on:click=move |_| engine.cancel()>{words::CANCEL}</button>
-                <button type="button" class="quiet" on:click=reset disabled=move || mine.get()>{words::DEFAULTS}</button>
+            <div class="head">
+                <h2 id="set-up-title">{words::SET_UP}</h2>
+                <div class="buttons">
+                    <button type="submit" class="main" id="run" disabled=blocked>
+                        {move || if ran.get() { words::RUN_AGAIN } else { words::RUN }}
+                    </button>
+                    <button type="button" id="cancel" disabled=move || !mine.get() || stopping.get()
+                        on:click=move |_| engine.cancel()>{words::CANCEL}</button>
+                    <button type="button" class="quiet" on:click=reset disabled=move || mine.get()>{words::DEFAULTS}</button>
+                </div>
             </div>
             {move || is_wrong().then(|| view! { <p class="error">{words::NOT_BEFORE_FIXED}</p> })}
             {move || other().map(|id| view! {
                 <p class="aside">{words::ANOTHER_RUNS} " " <a href=to_lesson(&id)>{id.clone()}</a></p>
             })}
+            {empty.then(|| view! { <p class="aside">{words::NO_PARAMETERS}</p> })}
+            {(!empty).then(|| view! { <div class="fields">{fields}</div> })}
         </form>
     }
 }

@@ -23,12 +23,19 @@ pub fn spread(spread: &Spread, unit: &str) -> String {
     text
 }
 
+/// What matters most comes first.
+fn ranked(metrics: BTreeMap<String, Metric>) -> Vec<(String, Metric)> {
+    let mut all: Vec<_> = metrics.into_iter().collect();
+    all.sort_by_key(|(name, _)| words::metric_rank(name));
+    all
+}
+
 /// The headline figures of a run.
 #[component]
 pub fn Metrics(metrics: Memo<BTreeMap<String, Metric>>) -> impl IntoView {
     view! {
         <dl class="metrics">
-            {move || metrics.get().into_iter().map(|(name, metric)| {
+            {move || ranked(metrics.get()).into_iter().map(|(name, metric)| {
                 let how = metric.spread.as_ref().map_or_else(|| words::ONCE.to_string(), |s| spread(s, &metric.unit));
                 let hollow = metric.spread.is_some_and(|s| s.below_resolution);
                 view! {

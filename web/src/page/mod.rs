@@ -1,6 +1,7 @@
 //! The page: what is on it and what it does. Everything that computes is in the worker.
 
 mod app;
+mod code;
 mod device;
 mod download;
 mod field;
@@ -19,11 +20,14 @@ mod worker;
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
+use web_sys::ErrorEvent;
 
 use crate::words;
 
 /// Id of the text that stands in the page until the app takes its place.
 const START: &str = "start";
+/// Id of what is said when the page's program has ended.
+const END: &str = "page-end";
 
 /// Shows the page.
 pub fn start() {
@@ -32,6 +36,13 @@ pub fn start() {
         web_sys::console::error_1(&panic.to_string().into());
         show_end(&panic.to_string());
     }));
+    // What ends it without a panic, such as an overflown stack, is an error of the browser's.
+    let failed = Closure::<dyn FnMut(ErrorEvent)>::new(|event: ErrorEvent| {
+        show_end(&event.message());
+    });
+    let _ =
+        window().add_event_listener_with_callback("error", failed.as_ref().unchecked_ref());
+    failed.forget();
     if let Some(start) = document().get_element_by_id(START) {
         start.remove();
     }
@@ -40,12 +51,17 @@ pub fn start() {
 
 fn show_end(what: &str) {
     let document = document();
+    // The first reason says most; those that follow are its consequences.
+    if document.get_element_by_id(END).is_some() {
+        return;
+    }
     let (Some(body), Ok(bar)) = (document.body(), document.create_element("div")) else {
         return;
     };
     bar.set_class_name("trouble page-end");
+    bar.set_id(END);
     let _ = bar.set_attribute("role", "alert");
-    bar.set_text_content(Some(&format!("{} {what}", words::PAGE_ENDED)));
+    bar.set_text_content(Some(&format!("{} {what} ", words::PAGE_ENDED)));
     if let Ok(link) = document.create_element("a") {
         let _ = link.set_attribute("href", ".");
         link.set_text_content(Some(words::RELOAD));

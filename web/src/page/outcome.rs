@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 use lessons::{Axis, Note, NoteLevel, Report, Series, Table, quantity};
 
-use super::device::{class_of, in_short};
+use super::device::class_of;
+use super::code::with_code;
 use super::download::Download;
 use super::metrics::Metrics;
 use super::pulse::Pulse;
@@ -142,8 +143,14 @@ fn table(run: Memo<Option<Run>>, id: String) -> impl IntoView {
         })
     });
     view! {
-        {is_split.then(|| view! { <Split table used/> })}
-        <TableView table/>
+        {if is_split {
+            view! {
+                <Split table used/>
+                <details class="behind"><summary>{words::AS_TABLE}</summary><TableView table/></details>
+            }.into_any()
+        } else {
+            view! { <TableView table/> }.into_any()
+        }}
     }
 }
 
@@ -156,7 +163,7 @@ fn Notes(notes: Memo<Vec<Note>>) -> impl IntoView {
                     NoteLevel::Info => ("note", "\u{2022} "),
                     NoteLevel::Warning => ("warning", "\u{25b3} "),
                 };
-                view! { <li class=class><span aria-hidden="true">{sign}</span>{note.text}</li> }
+                view! { <li class=class><span aria-hidden="true">{sign}</span>{with_code(&note.text)}</li> }
             }).collect_view()}
         </ul>
     }
@@ -176,7 +183,7 @@ fn Method(run: Memo<Option<Run>>) -> impl IntoView {
                 };
                 lines.push((
                     words::MEASURED_ON.to_string(),
-                    format!("{}{software}", in_short(device)),
+                    format!("{}: {}{software}", device.name, device.model),
                 ));
             }
             if let Some(timing) = &report.timing {

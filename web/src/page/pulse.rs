@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use lessons::{Progress, Status};
 
+use super::code::with_code;
 use super::run::{Phase, Run};
 use super::{after, now};
 use crate::words;
@@ -41,14 +42,14 @@ pub fn Pulse(#[prop(into)] run: Signal<Option<Run>>) -> impl IntoView {
                 None => view! { <p class="aside" id="state" data-state="before">{words::BEFORE}</p> }.into_any(),
                 Some((Phase::Refused { error, help, .. }, _, _)) => view! {
                     <div class="trouble" id="state" data-state="refused">
-                        <p><strong>{words::REFUSED}</strong> " " {error} "."</p>
-                        {help.map(|help| view! { <p>{words::WHAT_TO_DO} " " {help} "."</p> })}
+                        <p><strong>{words::REFUSED}</strong> " " {with_code(&error)} "."</p>
+                        {help.map(|help| view! { <p>{words::WHAT_TO_DO} " " {with_code(&help)} "."</p> })}
                     </div>
                 }.into_any(),
                 Some((_, Some(Status::Failed { error, help }), _)) => view! {
                     <div class="trouble" id="state" data-state="failed">
-                        <p><strong>"\u{2715} " {words::FAILED}</strong> " " {error}</p>
-                        {help.map(|help| view! { <p>{words::WHAT_TO_DO} " " {help}</p> })}
+                        <p><strong>"\u{2715} " {words::FAILED}</strong> " " {with_code(&error)}</p>
+                        {help.map(|help| view! { <p>{words::WHAT_TO_DO} " " {with_code(&help)}</p> })}
                         <p>{words::FAILED_KEPT}</p>
                     </div>
                 }.into_any(),
