@@ -223,7 +223,10 @@ pub fn metric(name: &str) -> String {
 
 /// Where a headline figure comes among the others.
 pub fn metric_rank(name: &str) -> usize {
-    METRICS.iter().position(|(known, _)| *known == name).unwrap_or(METRICS.len())
+    METRICS
+        .iter()
+        .position(|(known, _)| *known == name)
+        .unwrap_or(METRICS.len())
 }
 
 /// What a learner reads before a lesson.

@@ -160,4 +160,3 @@ pub fn band(f: &Frame, resolution: f64) -> Option<impl IntoView + use<>> {
         }
     })
 }
-

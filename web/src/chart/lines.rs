@@ -160,8 +160,7 @@ fn curves(f: &Frame, series: &[Series], used: &'static str) -> impl IntoView + u
                 .collect::<Vec<_>>()
         })
         .collect::<Vec<_>>();
-    let labels =
-        (series.len() > 1 && f.labels_beside()).then(|| labels(f, series, &styles));
+    let labels = (series.len() > 1 && f.labels_beside()).then(|| labels(f, series, &styles));
     view! { {lines}{dots}{labels} }
 }
 

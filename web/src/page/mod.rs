@@ -36,12 +36,17 @@ pub fn start() {
         web_sys::console::error_1(&panic.to_string().into());
         show_end(&panic.to_string());
     }));
-    // What ends it without a panic, such as an overflown stack, is an error of the browser's.
+    // What ends it without a panic, such as an overflown stack, is an error of the browser's. Other errors that reach the
+    // window (a resize that came too late, an extension's) end nothing.
     let failed = Closure::<dyn FnMut(ErrorEvent)>::new(|event: ErrorEvent| {
-        show_end(&event.message());
+        let error = event.error();
+        if error.is_instance_of::<js_sys::WebAssembly::RuntimeError>()
+            || error.is_instance_of::<js_sys::RangeError>()
+        {
+            show_end(&event.message());
+        }
     });
-    let _ =
-        window().add_event_listener_with_callback("error", failed.as_ref().unchecked_ref());
+    let _ = window().add_event_listener_with_callback("error", failed.as_ref().unchecked_ref());
     failed.forget();
     if let Some(start) = document().get_element_by_id(START) {
         start.remove();

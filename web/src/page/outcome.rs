@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 use lessons::{Axis, Note, NoteLevel, Report, Series, Table, quantity};
 
-use super::device::class_of;
 use super::code::with_code;
+use super::device::class_of;
 use super::download::Download;
 use super::metrics::Metrics;
 use super::pulse::Pulse;
