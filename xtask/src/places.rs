@@ -16,9 +16,10 @@ pub struct Places {
 
 impl Places {
     pub fn find() -> Result<Self, Failure> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .unwrap_or(Path::new("."));
+        // As `cargo run` says it, not as it was compiled: two clones that share a build folder share this program too.
+        let manifest = env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = manifest.parent().unwrap_or(Path::new("."));
         if !root.join("Cargo.toml").is_file() {
             return Err(Failure::new(
                 format!("the repository is no longer at {}", root.display()),

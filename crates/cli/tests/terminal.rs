@@ -122,7 +122,8 @@ fn transfer_on_the_cpu_says_what_it_cannot_measure() {
 /// Without the lines that name this machine or its build.
 fn transfer_without_machine(text: &str) -> String {
     text.lines()
-        .filter(|l| !l.starts_with("on cpu") && !l.contains("unoptimised"))
+        .filter(|l| !l.starts_with("on cpu") && !l.starts_with("chosen for it"))
+        .filter(|l| !l.contains("unoptimised"))
         .collect::<Vec<_>>()
         .join("\n")
 }
