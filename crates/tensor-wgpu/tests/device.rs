@@ -2,24 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that unwraps what it did not get has failed
 
+mod adapter;
+
 use pollster::block_on;
 use tensor::{Bool, DType, Device, Error, Tensor};
 use tensor_wgpu::{ForcedLimits, OpenOptions};
 
 /// The first adapter, or `None` (said aloud) where the machine has none.
-fn device_with(options: OpenOptions) -> Option<Device> {
-    match block_on(tensor_wgpu::open_with(0, options)) {
-        Ok(device) => Some(device),
-        Err(error @ Error::DeviceMissing { .. }) => {
-            println!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
 fn device() -> Option<Device> {
-    device_with(OpenOptions::default())
+    adapter::open(OpenOptions::default())
 }
 
 fn tensor(values: &[f32], shape: &[usize], device: &Device) -> Tensor {
@@ -132,7 +123,7 @@ fn the_workout_agrees_with_the_cpu_under_every_limit() {
             ..Default::default()
         }),
     ] {
-        let Some(device) = device_with(options) else {
+        let Some(device) = adapter::open(options) else {
             return;
         };
         assert_close(&workout(&device), &want);
@@ -305,7 +296,7 @@ fn running_out_of_memory_is_an_error_and_freeing_helps() {
         memory_limit: Some(64 << 20),
         force_limits: None,
     };
-    let Some(device) = device_with(options) else {
+    let Some(device) = adapter::open(options) else {
         return;
     };
     let out = |e: Error| matches!(e, Error::OutOfMemory { .. });
@@ -329,7 +320,7 @@ fn running_out_of_memory_is_an_error_and_freeing_helps() {
     device.memory().empty_cache();
     assert_eq!(device.memory().stats().reserved, 0);
     // The device's own limit holds without any that is set.
-    let Some(device) = device_with(OpenOptions::default()) else {
+    let Some(device) = adapter::open(OpenOptions::default()) else {
         return;
     };
     assert!(out(
@@ -347,7 +338,7 @@ fn what_exceeds_a_binding_is_split_or_refused_by_type() {
         force_limits: Some(limits),
         memory_limit: None,
     };
-    let Some(device) = device_with(options) else {
+    let Some(device) = adapter::open(options) else {
         return;
     };
     let n = 700_000;
