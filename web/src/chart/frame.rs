@@ -16,6 +16,8 @@ const ROOM_FOR_LABELS: f64 = 520.0;
 const ROWS: usize = 5;
 /// Width of a letter, roughly.
 const LETTER: f64 = 7.4;
+/// Of a curve's name, which is bold: the widest fonts that a system may put in need this.
+const BOLD_LETTER: f64 = 9.2;
 
 /// Where everything lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +45,7 @@ impl Frame {
             .max()
             .unwrap_or(0) as f64;
         let right = if beside {
-            (longest * LETTER + 16.0).min(width * 0.4)
+            (longest * BOLD_LETTER + 16.0).min(width * 0.4)
         } else {
             16.0
         };
