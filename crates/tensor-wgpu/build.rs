@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::{env, fs, io, path::Path};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shaders");
+    // As cargo says now: a build folder may outlive the clone that this program was compiled in.
+    let package = env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or_else(|| io::Error::other("cargo sets CARGO_MANIFEST_DIR"))?;
+    let folder = Path::new(&package).join("../../shaders");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut stems: Vec<String> = fs::read_dir(&folder)?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
