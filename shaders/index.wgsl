@@ -10,6 +10,8 @@
 @group(0) @binding(0) var<storage, read_write> data: array<f32>;
 @group(0) @binding(1) var<storage, read_write> picks: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> gathered: array<f32>;
+@group(0) @binding(0) var<storage, read_write> data_i64: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read_write> gathered_i64: array<vec2<u32>>;
 
 @group(0) @binding(0) var<storage, read_write> places: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read_write> source: array<f32>;
@@ -27,20 +29,43 @@ struct IndexParams {
 }
 @group(1) @binding(1) var<uniform> p: IndexParams;
 
-@compute @workgroup_size(WG)
-fn gather(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let at = linear_index(wid, lid);
-    if (at >= launch.count) { return; }
+const NOWHERE = 0xffffffffu;
+
+// Which element of the data result `at` takes; NOWHERE, and the check raised, if its index is out of range.
+fn picked(at: u32) -> u32 {
     let i = at % p.inner;
     let j = (at / p.inner) % p.n;
     let o = at / (p.inner * p.n);
     let v = picks[off(1u) + o * p.index_outer + j * p.index_n + i * p.index_inner];
     if (!index_in(v, p.size)) {
         raise(v);
-        gathered[off(2u) + at] = 0.0;
-        return;
+        return NOWHERE;
     }
-    gathered[off(2u) + at] = data[off(0u) + (o * p.size + v.x) * p.inner + i];
+    return (o * p.size + v.x) * p.inner + i;
+}
+
+@compute @workgroup_size(WG)
+fn gather(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let at = linear_index(wid, lid);
+    if (at >= launch.count) { return; }
+    let element = picked(at);
+    if (element == NOWHERE) {
+        gathered[off(2u) + at] = 0.0;
+    } else {
+        gathered[off(2u) + at] = data[off(0u) + element];
+    }
+}
+
+@compute @workgroup_size(WG)
+fn gather_i64(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let at = linear_index(wid, lid);
+    if (at >= launch.count) { return; }
+    let element = picked(at);
+    if (element == NOWHERE) {
+        gathered_i64[off(2u) + at] = vec2<u32>();
+    } else {
+        gathered_i64[off(2u) + at] = data_i64[off(0u) + element];
+    }
 }
 
 @compute @workgroup_size(WG)

@@ -10,6 +10,8 @@
 @group(0) @binding(1) var<storage, read_write> soft_saved: array<f32>;
 @group(0) @binding(2) var<storage, read_write> slope: array<f32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<f32>;
+@group(0) @binding(0) var<storage, read_write> counts_in: array<vec2<u32>>;
+@group(0) @binding(1) var<storage, read_write> counts: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read_write> best_at: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read_write> top_values: array<f32>;
 @group(0) @binding(2) var<storage, read_write> top_indices: array<vec2<u32>>;
@@ -99,10 +101,24 @@ fn cumsum(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Whether a comes before b: NaN first, then by value, falling (rising if flag is set).
-fn before(a: f32, b: f32) -> bool {
+@compute @workgroup_size(WG)
+fn cumsum_i64(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let line = linear_index(wid, lid);
+    if (line >= launch.count) { return; }
+    let first = line_start(line, p.n);
+    var sum = vec2<u32>();
+    for (var step = 0u; step < p.n; step++) {
+        let j = select(step, p.n - 1u - step, p.flag != 0u);
+        let at = first + j * p.inner;
+        sum = i64_add(sum, counts_in[off(0u) + at]);
+        counts[off(1u) + at] = sum;
+    }
+}
+
+// Whether a comes before b by value, falling (rising if flag is set); NaN before all numbers if nan_first, else after.
+fn before(a: f32, b: f32, nan_first: bool) -> bool {
     if (is_nan(a) || is_nan(b)) {
-        return is_nan(a) && !is_nan(b);
+        return is_nan(a) == nan_first && is_nan(a) != is_nan(b);
     }
     return select(a > b, a < b, p.flag != 0u);
 }
@@ -116,7 +132,7 @@ fn arg_extreme(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_
     var top = line_in[off(0u) + first];
     for (var j = 1u; j < p.n; j++) {
         let v = line_in[off(0u) + first + j * p.inner];
-        if (before(v, top)) {
+        if (before(v, top, true)) {
             top = v;
             best = j;
         }
@@ -132,6 +148,7 @@ fn topk(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     if (line >= launch.count) { return; }
     let first = line_start(line, p.n);
     let to = line_start(line, p.k);
+    let nan_first = p.flag == 0u;
     var last = 0u;
     for (var rank = 0u; rank < p.k; rank++) {
         let last_value = line_in[off(0u) + first + last * p.inner];
@@ -139,8 +156,9 @@ fn topk(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         var top = 0.0;
         for (var j = 0u; j < p.n; j++) {
             let v = line_in[off(0u) + first + j * p.inner];
-            let after = rank == 0u || before(last_value, v) || (!before(v, last_value) && j > last);
-            if (after && (found == p.n || before(v, top))) {
+            let after = rank == 0u || before(last_value, v, nan_first)
+                || (!before(v, last_value, nan_first) && j > last);
+            if (after && (found == p.n || before(v, top, nan_first))) {
                 found = j;
                 top = v;
             }

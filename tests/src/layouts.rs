@@ -1,5 +1,6 @@
 //! The same values under other strides: what every operation must not notice.
 
+use crate::golden::Value64;
 use tensor::Tensor;
 
 /// How an input is laid out.
@@ -13,10 +14,43 @@ pub enum Arrangement {
     Transposed,
     /// Every second element of a storage twice as wide.
     Stepped,
+    /// One slice of the first dimension that has several, shown for all of them; for values that [`repeated`] made so.
+    Broadcast,
+}
+
+/// The dimension that is broadcast: the first with more than one element.
+fn repeats(shape: &[usize]) -> Option<usize> {
+    shape.iter().position(|&n| n > 1)
+}
+
+/// The first slice of the first dimension that has several, in place of all of them.
+pub fn repeated(x: &Value64) -> Value64 {
+    let mut out = x.clone();
+    if let Some(dim) = repeats(&x.shape).filter(|_| !x.values.is_empty()) {
+        let inner: usize = x.shape[dim..].iter().product();
+        let slice = inner / x.shape[dim];
+        for block in out.values.chunks_exact_mut(inner) {
+            let (first, rest) = block.split_at_mut(slice);
+            for other in rest.chunks_exact_mut(slice) {
+                other.copy_from_slice(first);
+            }
+        }
+    }
+    out
+}
+
+/// Nothing of dimension `dim`, if it has `size` elements.
+pub fn emptied(x: &Value64, dim: usize, size: usize) -> Value64 {
+    let mut out = x.clone();
+    if x.shape.get(dim) == Some(&size) {
+        out.shape[dim] = 0;
+        out.values.clear();
+    }
+    out
 }
 
 impl Arrangement {
-    /// All of them.
+    /// Those that hold any values.
     pub const ALL: [Arrangement; 4] = [
         Arrangement::Dense,
         Arrangement::Offset,
@@ -58,6 +92,13 @@ impl Arrangement {
                 every.copy_(x).unwrap();
                 every
             }
+            Arrangement::Broadcast => match repeats(x.shape()) {
+                Some(dim) => {
+                    let first = x.narrow(dim as isize, 0, 1).unwrap().clone().unwrap();
+                    first.expand(&shape).unwrap()
+                }
+                None => x.clone().unwrap(),
+            },
         }
     }
 }

@@ -5,3 +5,4 @@ pub mod devices;
 pub mod golden;
 pub mod layouts;
 pub mod ops;
+pub mod problem;

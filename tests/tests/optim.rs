@@ -97,15 +97,9 @@ fn optimisers_follow_pytorchs_trajectories() {
                 continue;
             }
             let tol = match dtype {
-                DType::F64 => Tolerance {
-                    rtol: 1e-9,
-                    atol: 1e-9,
-                },
+                DType::F64 => Tolerance::near(1e-9, 1e-9),
                 // Twelve steps, each rounding parameter and state once.
-                _ => Tolerance {
-                    rtol: 1e-5,
-                    atol: 2e-6,
-                },
+                _ => Tolerance::near(1e-5, 2e-6),
             };
             for case in golden::json::<Vec<Case>>("optim.json") {
                 let label = format!("{} {} {dtype}", case.id, device.id());
@@ -138,7 +132,7 @@ fn optimisers_follow_pytorchs_trajectories() {
                     opt.step().unwrap();
                     let got = pollster::block_on(p.tensor().to_f64s()).unwrap();
                     let want = &want.values[step * size..(step + 1) * size];
-                    if let Some(d) = differs(&got, want, tol, &[1.0]) {
+                    if let Some(d) = differs(&got, want, tol, 1.0) {
                         failures.push(format!("{label} step {step}: {d}"));
                         break;
                     }

@@ -141,8 +141,7 @@ pub fn all(scale: Scale) -> Vec<Case> {
 static RELU_MUL_ADD: Pointwise = Pointwise {
     name: "relu_mul_add",
     node: "ReluMulAdd",
-    result: ResultType::Same,
-    refuses_bool: true,
+    result: ResultType::Number,
     forward: |t| (t.x(0) * t.x(1) + t.x(2)).max(t.lit(0.0)),
     grads: &[],
 };

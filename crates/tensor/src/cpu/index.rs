@@ -29,7 +29,11 @@ pub(crate) fn gather(launch: &CpuLaunch<'_>) -> Result<()> {
     for_float!(launch, 0, gather_of)
 }
 
-fn gather_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
+pub(crate) fn gather_i64(launch: &CpuLaunch<'_>) -> Result<()> {
+    gather_of::<i64>(launch)
+}
+
+fn gather_of<T: Element>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: IndexParams = launch.params()?;
     let (data, index, out) = (
         launch.read::<T>(0)?,

@@ -12,9 +12,11 @@ const TABLE: &[(&str, Entry)] = &[
     ("check_nan", check::check_nan),
     ("check_index", index::check_index),
     ("gather", index::gather),
+    ("gather_i64", index::gather_i64),
     ("scatter_add", index::scatter_add),
     ("arg_extreme", lines::arg_extreme),
     ("cumsum", lines::cumsum),
+    ("cumsum_i64", lines::cumsum_i64),
     ("softmax", lines::softmax),
     ("softmax_backward", lines::softmax_backward),
     ("topk", lines::topk),
@@ -47,6 +49,35 @@ pub(crate) fn find(name: &'static str) -> Result<Entry> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Names of a folder's files with this ending, without it.
+    fn stems(folder: &str, ending: &str) -> BTreeSet<String> {
+        let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it for tests");
+        let folder = Path::new(&root).join(folder);
+        std::fs::read_dir(&folder)
+            .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter_map(|name| Some(name.strip_suffix(ending)?.to_owned()))
+            .collect()
+    }
+
+    /// A kernel's parameters, its CPU twin and its shader are in files of one name.
+    #[test]
+    fn twins_are_found_by_their_name() {
+        let mut parameters = stems("src/kernels", ".rs");
+        parameters.remove("mod");
+        let mut shaders = stems("../../shaders", ".wgsl");
+        shaders.remove("library");
+        assert_eq!(parameters, shaders);
+        let cpu = stems("src/cpu", ".rs");
+        assert!(parameters.is_subset(&cpu), "{parameters:?} in {cpu:?}");
+        for kernel in crate::kernels::ALL {
+            assert!(parameters.contains(kernel.stem), "{}", kernel.name);
+        }
+    }
+
     #[test]
     fn every_kernel_has_a_function() {
         for kernel in crate::kernels::ALL {

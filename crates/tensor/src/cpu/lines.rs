@@ -5,7 +5,7 @@ use super::parallel;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::kernels::lines::LineParams;
-use num_traits::Float;
+use num_traits::{Float, Zero};
 
 /// Sizes of a launch, and how many threads they are worth.
 struct Lines {
@@ -94,11 +94,22 @@ fn softmax_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()>
     Ok(())
 }
 
+pub(crate) fn cumsum_i64(launch: &CpuLaunch<'_>) -> Result<()> {
+    running(launch, i64::wrapping_add)
+}
+
 pub(crate) fn cumsum(launch: &CpuLaunch<'_>) -> Result<()> {
     for_float!(launch, 0, cumsum_of)
 }
 
 fn cumsum_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
+    running(launch, |a: T, b| a + b)
+}
+
+fn running<T: Element + Zero>(
+    launch: &CpuLaunch<'_>,
+    add: impl Fn(T, T) -> T + Sync,
+) -> Result<()> {
     let l = lines(launch)?;
     let (x, out) = (launch.read::<T>(0)?, launch.write::<T>(1)?);
     let slab = l.n * l.inner;
@@ -108,7 +119,7 @@ fn cumsum_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
             let mut sum = T::zero();
             for step in 0..l.n {
                 let j = if l.flag { l.n - 1 - step } else { step };
-                sum = sum + x[j * l.inner + i];
+                sum = add(sum, x[j * l.inner + i]);
                 out[j * l.inner + i] = sum;
             }
         }
@@ -116,10 +127,10 @@ fn cumsum_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether `a` comes before `b`: NaN first, then by value, falling (rising if `smallest`).
-fn before<T: Float>(a: T, b: T, smallest: bool) -> bool {
+/// Whether `a` comes before `b` by value, falling (rising if `smallest`); NaN before all numbers if `nan_first`, else after.
+fn before<T: Float>(a: T, b: T, smallest: bool, nan_first: bool) -> bool {
     if a.is_nan() || b.is_nan() {
-        return a.is_nan() && !b.is_nan();
+        return a.is_nan() == nan_first && a.is_nan() != b.is_nan();
     }
     if smallest { a < b } else { a > b }
 }
@@ -140,7 +151,7 @@ fn arg_extreme_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
             for (i, at) in out.iter_mut().enumerate() {
                 let mut best = 0;
                 for j in 1..l.n {
-                    if before(x[j * l.inner + i], x[best * l.inner + i], l.flag) {
+                    if before(x[j * l.inner + i], x[best * l.inner + i], l.flag, true) {
                         best = j;
                     }
                 }
@@ -167,9 +178,9 @@ fn topk_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
             order.extend(0..l.n);
             // Equal values keep their order, so that every device picks the same ones.
             order.sort_by(|&a, &b| {
-                if before(at(a), at(b), l.flag) {
+                if before(at(a), at(b), l.flag, !l.flag) {
                     std::cmp::Ordering::Less
-                } else if before(at(b), at(a), l.flag) {
+                } else if before(at(b), at(a), l.flag, !l.flag) {
                     std::cmp::Ordering::Greater
                 } else {
                     a.cmp(&b)

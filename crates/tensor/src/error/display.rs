@@ -210,10 +210,13 @@ impl fmt::Display for Error {
                     List(right)
                 )
             }
-            EmptyReduction { op, shape } => write!(
+            EmptyReduction { op, dim: Some(dim) } => write!(
                 f,
-                "{op}(): Expected reduction dim to be specified for input.numel() == 0 with a size above 0, got shape {}",
-                List(shape)
+                "{op}(): Expected reduction dim {dim} to have non-zero size."
+            ),
+            EmptyReduction { op, dim: None } => write!(
+                f,
+                "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
             ),
             TopkRange { .. } => write!(f, "selected index k out of range"),
             NotScalar { numel } => {
@@ -334,6 +337,14 @@ impl fmt::Display for Error {
             DTypeNotFloat { op, found } => {
                 write!(f, "\"{op}\" not implemented for '{}'", found.scalar_name())
             }
+            BoolNotSupported { op: "neg" } => write!(
+                f,
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            ),
+            BoolNotSupported { op: "sub" } => write!(
+                f,
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            ),
             BoolNotSupported { op } => write!(f, "Boolean inputs not supported for {op}"),
             ResultCast { from, to } => write!(
                 f,

@@ -159,7 +159,8 @@ pub enum Error {
     },
     EmptyReduction {
         op: &'static str,
-        shape: Vec<usize>,
+        /// The dimension that has no elements; `None` when all are reduced together.
+        dim: Option<usize>,
     },
     TopkRange {
         k: usize,

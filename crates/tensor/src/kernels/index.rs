@@ -37,6 +37,15 @@ pub static GATHER: Kernel = Kernel {
     checks: true,
 };
 
+/// As [`GATHER`], of 64-bit integers, which no float holds.
+pub static GATHER_I64: Kernel = Kernel {
+    name: "gather_i64",
+    stem: "index",
+    operands: &[Slot::Index, Slot::Index, Slot::IndexOut],
+    params: PARAMS,
+    checks: true,
+};
+
 /// index, source, out: `out[o, index, i] += source[o, j, i]` from zero, by looking for each result's sources, so that no
 /// two invocations add to one place and the order of additions is the same every time. Indices out of range add nothing.
 pub static SCATTER_ADD: Kernel = Kernel {

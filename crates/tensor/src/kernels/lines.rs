@@ -52,6 +52,15 @@ pub static CUMSUM: Kernel = Kernel {
     checks: false,
 };
 
+/// As [`CUMSUM`], of 64-bit integers.
+pub static CUMSUM_I64: Kernel = Kernel {
+    name: "cumsum_i64",
+    stem: "lines",
+    operands: &[Slot::Index, Slot::IndexOut],
+    params: PARAMS,
+    checks: false,
+};
+
 /// x, out: the index of the first largest element. `flag` 1: smallest. A NaN counts as both.
 pub static ARG_EXTREME: Kernel = Kernel {
     name: "arg_extreme",

@@ -20,7 +20,6 @@ macro_rules! unary {
                     name: stringify!($name),
                     node: $node,
                     result: ResultType::$result,
-                    refuses_bool: true,
                     forward: $forward,
                     grads: &[$grad as F],
                 };
@@ -39,7 +38,6 @@ macro_rules! binary {
                     name: stringify!($name),
                     node: $node,
                     result: ResultType::$result,
-                    refuses_bool: false,
                     forward: $forward,
                     grads: &[$($grad as F),*],
                 };
@@ -65,9 +63,9 @@ fn gelu_inner(t: &Terms) -> Expr {
 
 unary! {
     /// -x.
-    neg() "NegBackward0" Same: |t| -t.x(0), |t| -t.g();
+    neg() "NegBackward0" Number: |t| -t.x(0), |t| -t.g();
     /// |x|.
-    abs() "AbsBackward0" Same: |t| t.x(0).un(Unary::Abs), |t| t.g() * t.x(0).un(Unary::Sign);
+    abs() "AbsBackward0" Number: |t| t.x(0).un(Unary::Abs), |t| t.g() * t.x(0).un(Unary::Sign);
     /// e to the x.
     exp() "ExpBackward0" Float: |t| t.x(0).un(Unary::Exp), |t| t.g() * t.y();
     /// Natural logarithm.
@@ -93,10 +91,10 @@ unary! {
     /// 1 / (1 + e^-x).
     sigmoid() "SigmoidBackward0" Float: |t| sigmoid(t.x(0), t), |t| t.g() * t.y() * (t.lit(1.0) - t.y());
     /// max(x, 0); NaN stays NaN.
-    relu() "ReluBackward0" Same: |t| t.x(0).lt(t.lit(0.0)).select(t.lit(0.0), t.x(0)),
-        |t| t.y().gt(t.lit(0.0)).select(t.g(), t.lit(0.0));
+    relu() "ReluBackward0" Number: |t| t.x(0).lt(t.lit(0.0)).select(t.lit(0.0), t.x(0)),
+        |t| t.y().bin(Binary::Le, t.lit(0.0)).select(t.lit(0.0), t.g());
     /// x for positive x, `negative_slope` x below.
-    leaky_relu(negative_slope) "LeakyReluBackward0" Same: |t| t.x(0).gt(t.lit(0.0)).select(t.x(0), t.x(0) * t.s(0)),
+    leaky_relu(negative_slope) "LeakyReluBackward0" Number: |t| t.x(0).gt(t.lit(0.0)).select(t.x(0), t.x(0) * t.s(0)),
         |t| t.x(0).gt(t.lit(0.0)).select(t.g(), t.g() * t.s(0));
     /// x sigmoid(x).
     silu() "SiluBackward0" Float: |t| t.x(0) * sigmoid(t.x(0), t),
@@ -127,13 +125,13 @@ unary! {
             t.g() * (t.lit(0.5) * (t.lit(1.0) + th) + bend)
         };
     /// x kept within `min..=max`.
-    clamp(min, max) "ClampBackward1" Same: |t| t.x(0).max(t.s(0)).min(t.s(1)),
+    clamp(min, max) "ClampBackward1" Number: |t| t.x(0).max(t.s(0)).min(t.s(1)),
         |t| {
             let inside = t.x(0).bin(Binary::Ge, t.s(0)).bin(Binary::And, t.x(0).bin(Binary::Le, t.s(1)));
             inside.select(t.g(), t.lit(0.0))
         };
     /// x * x.
-    square() "PowBackward0" Same: |t| t.x(0) * t.x(0), |t| t.g() * t.lit(2.0) * t.x(0);
+    square() "PowBackward0" Number: |t| t.x(0) * t.x(0), |t| t.g() * t.lit(2.0) * t.x(0);
     /// x to a fixed power.
     pow_scalar(exponent) "PowBackward0" Float: |t| t.x(0).bin(Binary::Pow, t.s(0)),
         |t| t.s(0).equals(t.lit(0.0)).select(
@@ -141,13 +139,13 @@ unary! {
             t.g() * t.s(0) * t.x(0).bin(Binary::Pow, t.s(0) - t.lit(1.0)),
         );
     /// -1, 0 or 1.
-    sign() "SignBackward0" Same: |t| t.x(0).un(Unary::Sign), |t| t.g() * t.lit(0.0);
+    sign() "SignBackward0" Number: |t| t.x(0).un(Unary::Sign), |t| t.g() * t.lit(0.0);
     /// Down to an integer.
-    floor() "FloorBackward0" Same: |t| t.x(0).un(Unary::Floor), |t| t.g() * t.lit(0.0);
+    floor() "FloorBackward0" Number: |t| t.x(0).un(Unary::Floor), |t| t.g() * t.lit(0.0);
     /// Up to an integer.
-    ceil() "CeilBackward0" Same: |t| t.x(0).un(Unary::Ceil), |t| t.g() * t.lit(0.0);
+    ceil() "CeilBackward0" Number: |t| t.x(0).un(Unary::Ceil), |t| t.g() * t.lit(0.0);
     /// To the nearest integer, ties to even.
-    round() "RoundBackward0" Same: |t| t.x(0).un(Unary::Round), |t| t.g() * t.lit(0.0);
+    round() "RoundBackward0" Number: |t| t.x(0).un(Unary::Round), |t| t.g() * t.lit(0.0);
 }
 
 binary! {
@@ -156,7 +154,7 @@ binary! {
     /// self + alpha * other.
     add_scaled(alpha) "AddBackward0" Same: |t| t.x(0) + t.s(0) * t.x(1), [|t| t.g(), |t| t.g() * t.s(0)];
     /// self - other.
-    sub() "SubBackward0" Same: |t| t.x(0) - t.x(1), [|t| t.g(), |t| -t.g()];
+    sub() "SubBackward0" Number: |t| t.x(0) - t.x(1), [|t| t.g(), |t| -t.g()];
     /// self * other.
     mul() "MulBackward0" Same: |t| t.x(0) * t.x(1), [|t| t.g() * t.x(1), |t| t.g() * t.x(0)];
     /// self / other; integers divide to floats.
@@ -212,7 +210,6 @@ macro_rules! with_number {
                     name: stringify!($name),
                     node: $node,
                     result: ResultType::$result,
-                    refuses_bool: false,
                     forward: $forward,
                     grads: &[$grad as F],
                 };
@@ -256,7 +253,6 @@ impl Tensor {
             name: "isnan",
             node: "",
             result: ResultType::Bool,
-            refuses_bool: false,
             forward: |t| t.x(0).un(Unary::IsNan),
             grads: &[],
         };
@@ -269,7 +265,6 @@ impl Tensor {
             name: "isfinite",
             node: "",
             result: ResultType::Bool,
-            refuses_bool: false,
             forward: |t| t.x(0).un(Unary::IsFinite),
             grads: &[],
         };
@@ -282,7 +277,6 @@ impl Tensor {
             name: "logical_not",
             node: "",
             result: ResultType::Bool,
-            refuses_bool: false,
             forward: |t| t.x(0).equals(t.lit(0.0)),
             grads: &[],
         };
@@ -295,7 +289,6 @@ impl Tensor {
             name: "where",
             node: "WhereBackward0",
             result: ResultType::Same,
-            refuses_bool: false,
             forward: |t| t.x(0).cast(crate::DType::Bool).select(t.x(1), t.x(2)),
             grads: &[
                 |t| t.lit(0.0),
@@ -318,7 +311,6 @@ impl Tensor {
             name: "masked_fill",
             node: "MaskedFillBackward0",
             result: ResultType::Same,
-            refuses_bool: false,
             forward: |t| t.x(1).cast(crate::DType::Bool).select(t.s(0), t.x(0)),
             grads: &[
                 |t| t.x(1).cast(crate::DType::Bool).select(t.lit(0.0), t.g()),

@@ -7,7 +7,7 @@ use crate::autograd::record;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Check, Grid};
-use crate::kernels::index::{CHECK_INDEX, GATHER, IndexParams, SCATTER_ADD};
+use crate::kernels::index::{CHECK_INDEX, GATHER, GATHER_I64, IndexParams, SCATTER_ADD};
 use crate::tensor::Tensor;
 
 /// The dense index tensor, on the data's device.
@@ -35,12 +35,11 @@ fn gather_lines(
     shape: &[usize],
     params: IndexParams,
 ) -> Result<Tensor> {
-    let wide = match data.dtype() {
-        DType::F32 | DType::F64 => data.alias(),
-        DType::I64 | DType::I32 if data.device().backend().supports(DType::F64) => {
-            data.to_dtype(DType::F64)?
-        }
-        _ => data.to_dtype(DType::F32)?,
+    let (wide, kernel) = match data.dtype() {
+        DType::F32 | DType::F64 => (data.alias(), &GATHER),
+        // What a float32 holds exactly goes through it.
+        DType::F16 | DType::BF16 | DType::U8 | DType::Bool => (data.to_dtype(DType::F32)?, &GATHER),
+        DType::I64 | DType::I32 => (data.to_dtype(DType::I64)?, &GATHER_I64),
     };
     let out = Tensor::uninit(shape, wide.dtype(), data.device(), op)?;
     let check = Some(Check::Index { op, size: lines.n });
@@ -49,7 +48,7 @@ fn gather_lines(
         let bytes = 2 * out.nbytes() as u64 + index.nbytes() as u64;
         let grid = Grid::Invocations(out.numel());
         launch::kernel(
-            &GATHER,
+            kernel,
             &[&x, &index, &out],
             &params,
             grid,
@@ -208,8 +207,14 @@ impl Tensor {
         index.unsqueeze(-1)?.eq(&range)?.to_dtype(DType::I64)
     }
 
-    /// Join tensors along a dimension that they have.
+    /// Join tensors along a dimension that they have. As in PyTorch a bare `[0]` goes with any shape.
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+        let kept: Vec<&Tensor> = tensors
+            .iter()
+            .filter(|t| t.shape() != [0])
+            .copied()
+            .collect();
+        let tensors = if kept.is_empty() { tensors } else { &kept };
         let Some(first) = tensors.first() else {
             return Err(Error::EmptyList { op: "torch.cat" });
         };
@@ -312,8 +317,11 @@ impl Tensor {
         for (i, pair) in pads.chunks(2).enumerate() {
             let d = self.rank() - 1 - i;
             let (before, after) = (pair[0], pair[1]);
-            let size = shape[d] as isize + before + after;
-            let length = shape[d] as isize + before.min(0) + after.min(0);
+            let size = (shape[d] as isize)
+                .saturating_add(before)
+                .saturating_add(after);
+            let cropped = before.min(0).saturating_add(after.min(0));
+            let length = (shape[d] as isize).saturating_add(cropped);
             if size < 0 || length < 0 {
                 return Err(Error::argument(
                     "pad",

@@ -7,7 +7,9 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Grid;
 use crate::kernels::index::{IndexParams, SCATTER_ADD};
-use crate::kernels::lines::{ARG_EXTREME, CUMSUM, LineParams, SOFTMAX, SOFTMAX_BACKWARD, TOPK};
+use crate::kernels::lines::{
+    ARG_EXTREME, CUMSUM, CUMSUM_I64, LineParams, SOFTMAX, SOFTMAX_BACKWARD, TOPK,
+};
 use crate::tensor::Tensor;
 
 /// A tensor seen as lines along one dimension.
@@ -118,7 +120,12 @@ impl Tensor {
     }
 
     fn running_sum(&self, dim: isize, reverse: bool) -> Result<Tensor> {
-        let wide = self.for_kernel("cumsum")?;
+        // Integers and bools add up as int64.
+        let (wide, kernel) = if self.dtype().is_float() {
+            (self.for_kernel("cumsum")?, &CUMSUM)
+        } else {
+            (self.to_dtype(DType::I64)?, &CUMSUM_I64)
+        };
         let lines = Lines::of(self, dim)?;
         let out = Tensor::uninit(self.shape(), wide.dtype(), self.device(), "cumsum")?;
         if self.numel() > 0 {
@@ -128,7 +135,7 @@ impl Tensor {
                 flops: self.numel() as u64,
             };
             launch::kernel(
-                &CUMSUM,
+                kernel,
                 &[&x, &out],
                 &lines.params(reverse, 0)?,
                 lines.grid(),
@@ -139,10 +146,14 @@ impl Tensor {
         let out = record(out, "CumsumBackward0", &[&wide], &[], move |f| {
             Ok(vec![Some(f.grad.running_sum(dim, !reverse)?)])
         })?;
-        out.to_dtype(self.dtype())
+        if self.dtype().is_float() {
+            out.to_dtype(self.dtype())
+        } else {
+            Ok(out)
+        }
     }
 
-    /// Sum of all elements up to each, along `dim`.
+    /// Sum of all elements up to each, along `dim`. Integers and bools sum as int64.
     pub fn cumsum(&self, dim: isize) -> Result<Tensor> {
         self.running_sum(dim, false)
     }
@@ -155,6 +166,9 @@ impl Tensor {
         smallest: bool,
     ) -> Result<Tensor> {
         let Some(dim) = dim else {
+            if self.numel() == 0 {
+                return Err(Error::EmptyReduction { op, dim: None });
+            }
             let flat = self
                 .detach()
                 .reshape(&[-1])?
@@ -169,17 +183,22 @@ impl Tensor {
         if lines.n == 0 {
             return Err(Error::EmptyReduction {
                 op,
-                shape: self.shape().to_vec(),
+                dim: Some(lines.dim),
             });
         }
-        // Integers up to 2^24 keep their order in float32, those of 32 bits in float64 where there is one.
         let x = self.detach();
-        let x = match x.dtype() {
-            DType::F32 | DType::F64 => x,
-            DType::I32 | DType::I64 if x.device().backend().supports(DType::F64) => {
-                x.to_dtype(DType::F64)?
+        let (x, smallest) = match x.dtype() {
+            DType::F32 | DType::F64 => (x, smallest),
+            // A float does not hold every integer: the first that equals the extreme is looked for instead.
+            DType::I32 | DType::I64 => {
+                let extreme = if smallest {
+                    x.amin(&[dim], true)?
+                } else {
+                    x.amax(&[dim], true)?
+                };
+                (x.eq(&extreme)?.to_dtype(DType::F32)?, false)
             }
-            _ => x.to_dtype(DType::F32)?,
+            _ => (x.to_dtype(DType::F32)?, smallest),
         };
         let mut shape = self.shape().to_vec();
         if let Some(n) = shape.get_mut(lines.dim) {

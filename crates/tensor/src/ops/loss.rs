@@ -66,7 +66,6 @@ macro_rules! pairwise {
                     name: stringify!($name),
                     node: $node,
                     result: ResultType::Float,
-                    refuses_bool: false,
                     forward: $forward,
                     grads: &[$($grad),*],
                 };

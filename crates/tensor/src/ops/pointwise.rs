@@ -49,6 +49,8 @@ impl Terms {
 pub enum ResultType {
     /// The promoted type.
     Same,
+    /// The promoted type, which may not be bool.
+    Number,
     /// A float: integers and bools become float32, as in `torch.exp`.
     Float,
     /// A bool.
@@ -63,8 +65,6 @@ pub struct Pointwise {
     pub node: &'static str,
     /// Type of the result.
     pub result: ResultType,
-    /// Whether bool inputs are refused, with PyTorch's words.
-    pub refuses_bool: bool,
     /// The value.
     pub forward: fn(&Terms) -> Expr,
     /// The gradient with respect to each input; empty if it has none.
@@ -100,14 +100,14 @@ fn prepare(key: Key, build: impl FnOnce() -> Prepared) -> Arc<Prepared> {
 impl Pointwise {
     /// Apply it. `scalars` are its run-time numbers.
     pub fn apply(&'static self, inputs: &[&Tensor], scalars: &[f64]) -> Result<Tensor> {
-        let moved = to_one_device(self.name, inputs)?;
+        let common = result_type(inputs);
+        let moved = to_one_device(self.name, inputs, common)?;
         let inputs: Vec<&Tensor> = inputs
             .iter()
             .zip(&moved)
             .map(|(t, m)| m.as_ref().unwrap_or(t))
             .collect();
-        let common = result_type(&inputs);
-        if self.refuses_bool && common == DType::Bool {
+        if self.result == ResultType::Number && common == DType::Bool {
             return Err(Error::BoolNotSupported { op: self.name });
         }
         let math = match common {
@@ -117,7 +117,7 @@ impl Pointwise {
         };
         let stored = match self.result {
             ResultType::Bool => DType::Bool,
-            ResultType::Same => common,
+            ResultType::Same | ResultType::Number => common,
             ResultType::Float => math,
         };
         let mut shape = inputs[0].shape().to_vec();
@@ -262,8 +262,13 @@ fn result_type(inputs: &[&Tensor]) -> DType {
 }
 
 /// Zero-dimensional CPU tensors may meet tensors of any device in elementwise operations: those are copied over.
-/// `None` where an input can stay as it is.
-fn to_one_device(op: &'static str, inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
+/// One whose type the device lacks goes over in the operation's, which it may not change. `None` where an input can stay
+/// as it is.
+fn to_one_device(
+    op: &'static str,
+    inputs: &[&Tensor],
+    common: DType,
+) -> Result<Vec<Option<Tensor>>> {
     let home = inputs
         .iter()
         .find(|t| t.rank() > 0 || !t.device().is_cpu())
@@ -274,7 +279,13 @@ fn to_one_device(op: &'static str, inputs: &[&Tensor]) -> Result<Vec<Option<Tens
             if t.device().same(home.device()) {
                 Ok(None)
             } else if t.rank() == 0 && t.device().is_cpu() {
-                t.to_device(home.device()).map(Some)
+                let known = home.device().backend().supports(t.dtype());
+                let fitting = if known {
+                    t.alias()
+                } else {
+                    t.to_dtype(common)?
+                };
+                fitting.to_device(home.device()).map(Some)
             } else {
                 let (a, b) = if std::ptr::eq(*t, inputs[0]) {
                     (*t, *home)

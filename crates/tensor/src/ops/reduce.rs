@@ -159,11 +159,12 @@ impl Tensor {
         dims: &[isize],
         keepdim: bool,
     ) -> Result<Tensor> {
+        let all = dims.is_empty();
         let dims = self.reduced_dims(dims)?;
-        if self.numel() == 0 && dims.iter().any(|&d| self.shape()[d] == 0) {
+        if let Some(&dim) = dims.iter().find(|&&d| self.shape()[d] == 0) {
             return Err(Error::EmptyReduction {
                 op: name,
-                shape: self.shape().to_vec(),
+                dim: (!all).then_some(dim),
             });
         }
         let own = self.dtype();
@@ -292,6 +293,10 @@ impl Tensor {
             });
         }
         let axes = self.reduced_dims(dims)?;
+        if axes.iter().any(|&d| self.shape()[d] == 0) {
+            // The logarithm of an empty sum; there is no largest term to take out.
+            return self.exp()?.sum(dims, keepdim)?.log();
+        }
         let top = crate::autograd::no_grad(|| {
             let wanted: Vec<isize> = axes.iter().map(|&d| d as isize).collect();
             self.amax(&wanted, true)
