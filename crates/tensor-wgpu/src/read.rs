@@ -8,6 +8,10 @@ use tensor::Result;
 use tensor::device::Buffer;
 use tensor::trace::{EventKind, Timing};
 
+/// How long a callback may take once the device has nothing left to do.
+#[cfg(not(target_arch = "wasm32"))]
+const CALL_BACK_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
+
 impl WgpuDevice {
     /// Copy bytes out after everything launched before.
     pub(crate) async fn read(&self, src: &Buffer, offset: usize, bytes: usize) -> Result<Vec<u8>> {
@@ -135,7 +139,7 @@ impl WgpuDevice {
     async fn arrive(&self, signal: Signal<std::result::Result<(), ()>>) -> Result<()> {
         #[cfg(not(target_arch = "wasm32"))]
         {
-            let mut patience = 3;
+            let mut idle_since = None;
             while !signal.is_set() {
                 let device = &self.device;
                 let poll = std::panic::AssertUnwindSafe(|| {
@@ -143,16 +147,22 @@ impl WgpuDevice {
                 });
                 // wgpu panics when the driver loses the device during the wait; here that is an error like any other.
                 match std::panic::catch_unwind(poll) {
-                    Ok(Ok(_)) => patience -= 1,
+                    Ok(Ok(_)) => {}
                     Ok(Err(error)) => return Err(self.trouble.failure("wait", error.to_string())),
                     Err(_) => {
                         self.trouble.lose("the driver gave it up during a wait");
                         return Err(self.trouble.refused("wait"));
                     }
                 }
-                if patience == 0 && !signal.is_set() {
+                if signal.is_set() {
+                    break;
+                }
+                // Nothing is left to wait for, so another thread, which polls or submits, is about to call back.
+                let since = *idle_since.get_or_insert_with(std::time::Instant::now);
+                if since.elapsed() > CALL_BACK_WITHIN {
                     return Err(self.trouble.refused("wait"));
                 }
+                std::thread::sleep(std::time::Duration::from_micros(20));
             }
         }
         let outcome = signal.await;
