@@ -535,10 +535,11 @@ pub fn collapse(shape: &[usize], strides: &[&[isize]]) -> (Vec<usize>, Vec<Vec<i
             && strides
                 .iter()
                 .zip(&out)
-                .all(|(s, o)| o.last() == Some(&(s[d] * n as isize)));
+                .all(|(s, o)| o.last().copied() == s[d].checked_mul(n as isize));
         if merges {
             if let Some(last) = out_shape.last_mut() {
-                *last *= n;
+                // Beyond all counting only beside a dimension without elements, where nothing is visited.
+                *last = last.saturating_mul(n);
             }
             for (s, o) in strides.iter().zip(&mut out) {
                 if let Some(last) = o.last_mut() {

@@ -1,6 +1,7 @@
 //! Every operation, forward and backward, on every device: values, types, strides, and what PyTorch recorded.
 
 mod empty;
+mod extremes;
 mod formats;
 mod gradients;
 mod half;

@@ -27,11 +27,35 @@ unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
 
+/// Segments of this size and more are compared with what the machine has left.
+const LARGE: usize = 64 << 20;
+
+/// Bytes that the system could still give without taking them from somebody, where it says so. Linux grants any request
+/// and ends the process when the pages are used; elsewhere the request itself is refused.
+fn available() -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+        let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        kilobytes.checked_mul(1024)
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 impl Segment {
     fn new(bytes: usize) -> std::result::Result<Segment, RawAllocError> {
         let refused = || RawAllocError {
             detail: format!("the system refused {bytes} bytes"),
         };
+        if let Some(left) = (bytes >= LARGE).then(available).flatten() {
+            // The rest of the program needs memory too.
+            if bytes > left - left / 16 {
+                let detail = format!("{bytes} bytes, but the machine has only {left} left");
+                return Err(RawAllocError { detail });
+            }
+        }
         // Zeroed, so that reading what was never written is defined; large pieces come zeroed from the system at no
         // cost, but only when the alignment asked for is the allocator's own: so a better one is found by hand.
         let align = if bytes >= LARGE_PAGE {
@@ -169,5 +193,8 @@ mod tests {
     fn what_the_system_refuses_is_an_error() {
         assert!(Segment::new(usize::MAX - 3).is_err());
         assert!(Segment::new(isize::MAX as usize - 100).is_err());
+        if let Some(left) = available() {
+            assert!(Segment::new(left + (1 << 30)).is_err());
+        }
     }
 }

@@ -143,6 +143,13 @@ impl Tensor {
         let index = dense_index(op, self, index)?;
         let lines = Lines::of(self, dim)?;
         let n = index.numel();
+        if self.rank() == 0 && n != 1 {
+            return Err(Error::argument(
+                op,
+                format!("index_select(): Index to scalar can have only 1 value, got {n} value(s)"),
+                "give one index, or data with dimensions",
+            ));
+        }
         let mut shape = self.shape().to_vec();
         if let Some(size) = shape.get_mut(lines.dim) {
             *size = n;
@@ -361,7 +368,8 @@ impl Tensor {
         }
         let (rows, cols) = (self.shape()[self.rank() - 2], self.shape()[self.rank() - 1]);
         let device = self.device();
-        let shift = diagonal as f64;
+        // Further out there is nothing more to keep or to drop.
+        let shift = diagonal.clamp(-(rows as isize), cols as isize) as f64;
         let down =
             Tensor::arange(shift, shift + rows as f64, 1.0, DType::I32, device)?.unsqueeze(1)?;
         let across = Tensor::arange(0.0, cols as f64, 1.0, DType::I32, device)?;

@@ -104,6 +104,17 @@ impl Tensor {
         Tensor::ones(self.shape(), self.dtype(), self.device())
     }
 
+    /// The elements of `shape`, if the device has room for them: asked before the host prepares their values, since a
+    /// program that the host refuses memory just ends.
+    pub(super) fn room(
+        op: &'static str,
+        shape: &[usize],
+        dtype: DType,
+        device: &Device,
+    ) -> Result<usize> {
+        Tensor::uninit(shape, dtype, device, op).map(|t| t.numel())
+    }
+
     /// `start`, `start + step`, ... below (above, for a negative step) `end`.
     pub fn arange(
         start: f64,
@@ -120,8 +131,9 @@ impl Tensor {
                 "step away from start towards end, by a step that is not 0",
             ));
         }
-        let values = (0..count as usize).map(|i| start + i as f64 * step);
-        Tensor::from_f64s(values, &[count as usize], dtype, device)
+        let n = Tensor::room("arange", &[count as usize], dtype, device)?;
+        let values = (0..n).map(|i| start + i as f64 * step);
+        Tensor::from_f64s(values, &[n], dtype, device)
     }
 
     /// Values given as float64, converted to `dtype` on the host.
@@ -131,25 +143,30 @@ impl Tensor {
         dtype: DType,
         device: &Device,
     ) -> Result<Tensor> {
-        fn bytes<T: Element>(values: impl Iterator<Item = f64>) -> Vec<u8> {
-            bytemuck::allocation::pod_collect_to_vec(&values.map(T::from_f64).collect::<Vec<T>>())
+        fn of<T: Element>(
+            values: impl Iterator<Item = f64>,
+            shape: &[usize],
+            device: &Device,
+        ) -> Result<Tensor> {
+            let values: Vec<T> = values.map(T::from_f64).collect();
+            Tensor::from_slice(&values, shape, device)
         }
-        let bytes = match dtype {
-            DType::Bool => bytes::<crate::Bool>(values),
-            DType::U8 => bytes::<u8>(values),
-            DType::I32 => bytes::<i32>(values),
-            DType::I64 => bytes::<i64>(values),
-            DType::F16 => bytes::<f16>(values),
-            DType::BF16 => bytes::<bf16>(values),
-            DType::F32 => bytes::<f32>(values),
-            DType::F64 => bytes::<f64>(values),
-        };
-        Tensor::from_bytes(&bytes, shape, dtype, device)
+        match dtype {
+            DType::Bool => of::<crate::Bool>(values, shape, device),
+            DType::U8 => of::<u8>(values, shape, device),
+            DType::I32 => of::<i32>(values, shape, device),
+            DType::I64 => of::<i64>(values, shape, device),
+            DType::F16 => of::<f16>(values, shape, device),
+            DType::BF16 => of::<bf16>(values, shape, device),
+            DType::F32 => of::<f32>(values, shape, device),
+            DType::F64 => of::<f64>(values, shape, device),
+        }
     }
 
     /// The identity matrix.
     pub fn eye(n: usize, dtype: DType, device: &Device) -> Result<Tensor> {
-        let values = (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 });
+        let count = Tensor::room("eye", &[n, n], dtype, device)?;
+        let values = (0..count).map(|i| if i / n == i % n { 1.0 } else { 0.0 });
         Tensor::from_f64s(values, &[n, n], dtype, device)
     }
 }

@@ -44,7 +44,8 @@ impl Tensor {
 
     /// Standard normal, made on the host so that every device gets the same values.
     pub fn randn(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
-        let mut values = vec![0f32; shape.iter().product()];
+        let count = Tensor::room("randn", shape, DType::F32, device)?;
+        let mut values = vec![0f32; count];
         generator
             .reserve(2 * values.len() as u64)
             .normal_f32(0.0, 1.0, &mut values);
@@ -53,6 +54,7 @@ impl Tensor {
 
     /// A random order of `0..n`, as int64.
     pub fn randperm(n: usize, generator: &Generator, device: &Device) -> Result<Tensor> {
+        let n = Tensor::room("randperm", &[n], DType::I64, device)?;
         let order: Vec<i64> = generator
             .permutation(n)
             .into_iter()
