@@ -215,18 +215,10 @@ const METRICS: &[(&str, &str)] = &[
     ("peak_bandwidth", "memory, this device's peak"),
 ];
 
-/// A headline figure's name.
-pub fn metric(name: &str) -> String {
-    let known = METRICS.iter().find(|(known, _)| *known == name);
-    known.map_or_else(|| name.replace('_', " "), |(_, label)| (*label).into())
-}
-
-/// Where a headline figure comes among the others.
-pub fn metric_rank(name: &str) -> usize {
-    METRICS
-        .iter()
-        .position(|(known, _)| *known == name)
-        .unwrap_or(METRICS.len())
+/// A headline figure's place among the others, and its name. Figures without one are cells of a table too, and stay there.
+pub fn metric(name: &str) -> Option<(usize, &'static str)> {
+    let place = METRICS.iter().position(|(known, _)| *known == name)?;
+    Some((place, METRICS[place].1))
 }
 
 /// What a learner reads before a lesson.

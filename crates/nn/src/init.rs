@@ -26,7 +26,8 @@ impl<'a> Init<'a> {
 
     /// Uniform in `[-bound, bound)`, drawn on the host.
     pub fn uniform(&self, shape: &[usize], bound: f64) -> Result<Tensor> {
-        let mut values = vec![0f32; shape.iter().product()];
+        let count = Tensor::room("uniform", shape, self.dtype, self.device)?;
+        let mut values = vec![0f32; count];
         let bound = bound as f32;
         self.generator
             .reserve(values.len() as u64)

@@ -15,14 +15,17 @@ pub fn mlp(inputs: usize, hidden: usize, classes: usize, init: &Init<'_>) -> Res
 /// LeNet for colour images: 3 -> 6 -> 16 channels by 5x5 filters, then 120, 84, `classes`. `padding` is that of the
 /// first layer; with 2 an image of 32x32 reaches the classifier as 16 x 6 x 6.
 pub fn lenet(side: usize, padding: usize, classes: usize, init: &Init<'_>) -> Result<Sequential> {
-    let after = |side: usize, padding: usize| (side + 2 * padding).checked_sub(4).map(|n| n / 2);
+    let after = |side: usize, padding: usize| {
+        let padded = padding.checked_mul(2)?.checked_add(side)?;
+        padded.checked_sub(4).map(|n| n / 2)
+    };
     let Some(last) = after(side, padding)
         .and_then(|n| after(n, 0))
-        .filter(|&n| n > 0)
+        .filter(|&n| n > 0 && n < 1 << 28)
     else {
         return Err(Error::argument(
             "lenet",
-            format!("images of {side}x{side} are too small for two 5x5 convolutions with pooling"),
+            format!("images of {side}x{side} do not fit two 5x5 convolutions with pooling"),
             "use images of 16x16 or more",
         ));
     };

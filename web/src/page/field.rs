@@ -7,6 +7,7 @@ use lessons::{ParamKind, ParamSpec, automatic};
 use wasm_bindgen::prelude::*;
 use web_sys::{File, HtmlInputElement};
 
+use super::code::with_code;
 use super::device::in_short;
 use super::files::Chosen;
 use super::worker::Engine;
@@ -72,7 +73,7 @@ pub fn Field(
             {input}
             <p class="help" id=help_id>{help}</p>
             <p class="error" id=error_id role="alert">
-                {move || error.get().map(|text| format!("\u{2715} {text}"))}
+                {move || error.get().map(|text| with_code(&format!("\u{2715} {text}")))}
             </p>
         </div>
     }

@@ -23,11 +23,19 @@ pub fn spread(spread: &Spread, unit: &str) -> String {
     text
 }
 
-/// What matters most comes first.
-fn ranked(metrics: BTreeMap<String, Metric>) -> Vec<(String, Metric)> {
-    let mut all: Vec<_> = metrics.into_iter().collect();
-    all.sort_by_key(|(name, _)| words::metric_rank(name));
-    all
+/// Those for the headline with their names, what matters most first.
+fn ranked(metrics: BTreeMap<String, Metric>) -> Vec<(String, &'static str, Metric)> {
+    let mut all: Vec<_> = metrics
+        .into_iter()
+        .filter_map(|(id, metric)| {
+            let (place, name) = words::metric(&id)?;
+            Some((place, id, name, metric))
+        })
+        .collect();
+    all.sort_by_key(|(place, ..)| *place);
+    all.into_iter()
+        .map(|(_, id, name, metric)| (id, name, metric))
+        .collect()
 }
 
 /// The headline figures of a run.
@@ -35,12 +43,12 @@ fn ranked(metrics: BTreeMap<String, Metric>) -> Vec<(String, Metric)> {
 pub fn Metrics(metrics: Memo<BTreeMap<String, Metric>>) -> impl IntoView {
     view! {
         <dl class="metrics">
-            {move || ranked(metrics.get()).into_iter().map(|(name, metric)| {
+            {move || ranked(metrics.get()).into_iter().map(|(id, name, metric)| {
                 let how = metric.spread.as_ref().map_or_else(|| words::ONCE.to_string(), |s| spread(s, &metric.unit));
                 let hollow = metric.spread.is_some_and(|s| s.below_resolution);
                 view! {
-                    <div data-metric=name.clone() data-value=metric.value.to_string()>
-                        <dt>{words::metric(&name)}</dt>
+                    <div data-metric=id data-value=metric.value.to_string()>
+                        <dt>{name}</dt>
                         <dd class:hollow=hollow>{quantity::format(metric.value, &metric.unit)}</dd>
                         <dd class="spread">{how}</dd>
                     </div>

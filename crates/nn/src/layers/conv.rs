@@ -39,7 +39,8 @@ impl Conv2d {
             ));
         }
         let inner = in_channels / groups;
-        let fan_in = inner * kernel[0] * kernel[1];
+        // Beyond all counting, the weight itself is refused.
+        let fan_in = inner.saturating_mul(kernel[0]).saturating_mul(kernel[1]);
         let weight =
             Parameter::new(init.by_fan_in(&[out_channels, inner, kernel[0], kernel[1]], fan_in)?)?;
         let bias = bias

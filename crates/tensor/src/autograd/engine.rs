@@ -3,6 +3,7 @@
 use super::mode::{NoGrad, check_backward};
 use super::node::{Edge, Node};
 use crate::error::{Error, Result};
+use crate::ops::launch::mismatch;
 use crate::tensor::Tensor;
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::sync::Arc;
@@ -18,7 +19,11 @@ pub(super) fn backward(root: &Tensor, grad: Option<&Tensor>, retain: bool) -> Re
                 got: g.shape().to_vec(),
             });
         }
-        Some(g) => g.detach(),
+        Some(g) if !g.device().same(root.device()) => {
+            return Err(mismatch("backward", ("output", root), ("gradient", g)));
+        }
+        // As in PyTorch a gradient of another type is converted.
+        Some(g) => g.detach().to_dtype(root.dtype())?,
         None if root.numel() != 1 => {
             return Err(Error::BackwardNonScalar {
                 shape: root.shape().to_vec(),

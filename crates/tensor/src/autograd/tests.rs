@@ -97,3 +97,15 @@ fn nothing_is_recorded_under_no_grad_nor_from_detached() {
         Err(Error::NoGradFn)
     );
 }
+
+#[test]
+fn a_gradient_of_another_type_is_converted() {
+    let x = leaf(&[1.0, 2.0], &[2]);
+    let ones = Tensor::ones(&[2], crate::DType::F16, &Device::cpu()).unwrap();
+    x.mul_scalar(3.0)
+        .unwrap()
+        .backward_with(&ones, false)
+        .unwrap();
+    assert_eq!(x.grad().unwrap().dtype(), x.dtype());
+    assert_eq!(grad(&x), [3.0, 3.0]);
+}

@@ -106,12 +106,7 @@ impl Tensor {
 
     /// The elements of `shape`, if the device has room for them: asked before the host prepares their values, since a
     /// program that the host refuses memory just ends.
-    pub(super) fn room(
-        op: &'static str,
-        shape: &[usize],
-        dtype: DType,
-        device: &Device,
-    ) -> Result<usize> {
+    pub fn room(op: &'static str, shape: &[usize], dtype: DType, device: &Device) -> Result<usize> {
         Tensor::uninit(shape, dtype, device, op).map(|t| t.numel())
     }
 

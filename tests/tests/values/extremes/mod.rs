@@ -1,5 +1,7 @@
 //! Arguments that make no sense: whatever they are, the answer is a tensor or a typed error, never a panic.
 
+mod networks;
+
 use conformance::devices;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tensor::random::Generator;
@@ -437,6 +439,7 @@ fn no_argument_makes_the_engine_panic() {
         sizes(&mut tried, &device);
         numbers(&mut tried, &device);
         pairs(&mut tried, &device);
+        networks::try_all(&mut tried, &device);
         println!(
             "{}: {} calls, {} answers",
             device.id(),
