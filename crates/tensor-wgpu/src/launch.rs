@@ -12,7 +12,8 @@ use tensor::dtype::DType;
 use tensor::expr::Expr;
 use tensor::kernel::{Binding, Check, Grid, Kernel, Launch, Map, Work};
 use tensor::print::map::{elements_per_invocation, lanes};
-use tensor::print::{MapVariant, params};
+use tensor::print::vectors::{WIDTH, has_vectors};
+use tensor::print::{MapForm, MapVariant, params};
 use tensor::trace::{EventKind, Record, Timing};
 
 /// A dispatch may be reckoned to take this long; longer ones are cut. Drivers reset a device after about two seconds.
@@ -40,6 +41,39 @@ pub(crate) struct Dispatch<'a> {
     pub check: Option<Check>,
     pub bytes: u64,
     pub flops: u64,
+}
+
+/// For each operand whether one element serves all.
+fn singles(bindings: &[Binding<'_>]) -> Vec<bool> {
+    bindings
+        .iter()
+        .map(|b| b.strides.first() == Some(&0))
+        .collect()
+}
+
+/// How to go over `n` elements that are dense in every operand: by fours where everything begins and ends at one, else one
+/// by one. A line makes whole words, so what it writes must begin with one.
+fn line_form(map: &Map, n: usize, bindings: &[Binding<'_>], bound: &Bound) -> MapForm {
+    let single = singles(bindings);
+    let starts_at = |k: usize, step: usize| (bound.offsets[k] as usize).is_multiple_of(step);
+    let alike =
+        |k: usize| (0..k).all(|j| bound.bindings[j] != bound.bindings[k] || single[j] == single[k]);
+    let all = 0..bindings.len();
+    if has_vectors(map)
+        && n.is_multiple_of(WIDTH)
+        && all
+            .clone()
+            .all(|k| alike(k) && (single[k] || starts_at(k, WIDTH)))
+    {
+        return MapForm::Vectors(single);
+    }
+    if all
+        .clone()
+        .all(|k| !map.writes(k) || starts_at(k, lanes(map.operands[k])))
+    {
+        return MapForm::Line;
+    }
+    MapForm::Strided
 }
 
 impl WgpuDevice {
@@ -134,32 +168,34 @@ impl WgpuDevice {
             })
             .collect();
         let bound = self.bound(state, &operands, true, map.name)?;
-        // The contiguous variant makes whole words, so what it writes must begin with one.
-        let whole_words = (0..bindings.len()).all(|k| {
-            !map.writes(k) || (bound.offsets[k] as usize).is_multiple_of(lanes(map.operands[k]))
-        });
-        let strided = !(line && whole_words);
+        let form = if line {
+            line_form(map, n, bindings, &bound)
+        } else {
+            MapForm::Strided
+        };
         let variant = MapVariant {
-            strided,
+            form: form.clone(),
             bindings: bound.bindings.clone(),
             group: self.limits.group,
         };
         let context = self.context(state.pool.stats());
         let pipeline = state.pipelines.map(map, variant, &context)?;
-        let block = if strided {
-            let strides: Vec<&[isize]> = bindings.iter().map(|b| b.strides).collect();
-            params::strided(shape, &strides, &pipeline.scalars, scalars)
-        } else {
-            let single: Vec<bool> = bindings
-                .iter()
-                .map(|b| b.strides.first() == Some(&0))
-                .collect();
-            params::contiguous(n, &pipeline.scalars, scalars, &single)
-        };
-        let invocations = if strided {
-            n
-        } else {
-            n.div_ceil(elements_per_invocation(map))
+        let (block, invocations) = match form {
+            MapForm::Vectors(_) => (
+                params::contiguous(n, &pipeline.scalars, scalars, &[]),
+                n / WIDTH,
+            ),
+            MapForm::Line => (
+                params::contiguous(n, &pipeline.scalars, scalars, &singles(bindings)),
+                n.div_ceil(elements_per_invocation(map)),
+            ),
+            MapForm::Strided => {
+                let strides: Vec<&[isize]> = bindings.iter().map(|b| b.strides).collect();
+                (
+                    params::strided(shape, &strides, &pipeline.scalars, scalars),
+                    n,
+                )
+            }
         };
         self.dispatch(
             state,

@@ -1,12 +1,13 @@
 //! Reductions: which way, in how many parts, in one pass or two.
 
-use crate::binding::Operand;
+use crate::binding::{Bound, Operand};
 use crate::device::{State, WgpuDevice};
 use crate::launch::{Dispatch, Size};
 use std::sync::Arc;
 use tensor::Result;
 use tensor::kernel::{Binding, Reduce};
 use tensor::print::reduce::second_pass;
+use tensor::print::vectors::WIDTH;
 use tensor::print::{ReduceVariant, Way, params};
 
 /// How a reduction is carried out.
@@ -58,6 +59,23 @@ fn plan(outputs: usize, reduced: usize, inner: bool, software: bool, group: usiz
         chunks,
         parts_first: false,
     }
+}
+
+/// Whether the elements of the one reduced dimension are neighbours in every input, and everything begins and ends at a
+/// multiple of four.
+fn by_fours(dims: &[usize], kept: usize, bindings: &[Binding<'_>], bound: &Bound) -> bool {
+    let inputs = &bindings[..bindings.len() - 1];
+    let output = bound.bindings[inputs.len()];
+    dims.len() == kept + 1
+        && dims[kept].is_multiple_of(WIDTH)
+        && inputs.iter().enumerate().all(|(k, b)| {
+            let multiple = |s: &isize| s.rem_euclid(WIDTH as isize) == 0;
+            b.dtype.size() <= 4
+                && bound.bindings[k] != output
+                && (bound.offsets[k] as usize).is_multiple_of(WIDTH)
+                && b.strides.get(kept) == Some(&1)
+                && b.strides[..kept].iter().all(multiple)
+        })
 }
 
 impl WgpuDevice {
@@ -186,8 +204,10 @@ impl WgpuDevice {
             })
             .collect();
         let bound = self.bound(state, &operands, false, reduce.name)?;
+        let vectors = by_fours(dims, kept, bindings, &bound);
         let variant = ReduceVariant {
             way: plan.way,
+            vectors,
             partial,
             bindings: bound.bindings.clone(),
             group: self.limits.group,
@@ -195,8 +215,12 @@ impl WgpuDevice {
         let context = self.context(state.pool.stats());
         let pipeline = state.pipelines.reduce(reduce, variant, &context)?;
         let strides: Vec<&[isize]> = bindings.iter().map(|b| b.strides).collect();
+        let mut counted = dims.to_vec();
+        if vectors {
+            counted[kept] /= WIDTH;
+        }
         let block = params::reduction(
-            dims,
+            &counted,
             kept,
             plan.chunks,
             plan.parts_first,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tensor::DType;
 use tensor::expr::{Binary, Expr, Unary};
 use tensor::kernel::{Combine, Map, Reduce};
-use tensor::print::{MapVariant, ReduceVariant, Way, print_map, print_reduce};
+use tensor::print::vectors::has_vectors;
+use tensor::print::{MapForm, MapVariant, ReduceVariant, Way, print_map, print_reduce};
 
 /// The module is valid for what every WebGPU device offers.
 fn validate(what: &str, source: &str) {
@@ -71,15 +72,32 @@ const BINARY: [Binary; 15] = [
     Binary::Or,
 ];
 
-/// Both variants of a kernel; how many of them the language has.
+/// The forms of a kernel: line, strided, and vectors where there are any, of full operands and of a single first element.
+fn forms(map: &Map) -> Vec<MapForm> {
+    let mut forms = vec![MapForm::Line, MapForm::Strided];
+    if has_vectors(map) {
+        let count = map.operands.len();
+        forms.push(MapForm::Vectors(vec![false; count]));
+        if !map.writes(0) {
+            forms.push(MapForm::Vectors((0..count).map(|k| k == 0).collect()));
+        }
+    }
+    forms
+}
+
+/// All forms of a kernel; how many of those that go by elements the language has.
 fn both(map: &Map) -> usize {
     let mut printed = 0;
-    for strided in [false, true] {
-        if let Ok(p) = print_map(map, &MapVariant::plain(map, strided, 256)) {
+    for form in forms(map) {
+        let vectors = matches!(form, MapForm::Vectors(_));
+        if let Ok(p) = print_map(map, &MapVariant::plain(map, form.clone(), 256)) {
             validate(
-                &format!("{} {:?} strided {strided}", map.name, map.operands),
+                &format!("{} {:?} {form:?}", map.name, map.operands),
                 &p.source,
             );
+            if vectors {
+                continue;
+            }
             printed += 1;
         }
     }
@@ -187,7 +205,7 @@ fn a_float64_anywhere_is_refused_by_type() {
         DType::F64,
         Expr::arg(0).cast(DType::F64),
     );
-    let error = print_map(&map, &MapVariant::plain(&map, false, 256)).unwrap_err();
+    let error = print_map(&map, &MapVariant::plain(&map, MapForm::Line, 256)).unwrap_err();
     assert_eq!(error.dtype, DType::F64);
 }
 
@@ -212,10 +230,13 @@ fn several_outputs_scalars_and_shared_bindings() {
             dtype,
             Expr::arg(0).bin(Binary::Max, Expr::arg(1)),
         );
-        for strided in [false, true] {
+        for form in forms(&map) {
             for bindings in [vec![0, 0, 1], vec![0, 1, 0], vec![0, 0, 0]] {
+                if matches!(&form, MapForm::Vectors(single) if single[0]) {
+                    continue;
+                }
                 let variant = MapVariant {
-                    strided,
+                    form: form.clone(),
                     bindings,
                     group: 128,
                 };
@@ -246,13 +267,19 @@ fn reductions_of_every_type_in_every_way() {
                     acc,
                     post: Expr::arg(0).bin(Binary::Max, Expr::scalar(0, dtype)),
                 };
-                let variant = ReduceVariant {
-                    way,
-                    partial,
-                    bindings: vec![0, 1, 2],
-                    group: 256,
-                };
-                validate("reduce", &print_reduce(&reduce, &variant).unwrap().source);
+                for vectors in [false, true] {
+                    if vectors && dtype.size() > 4 {
+                        continue;
+                    }
+                    let variant = ReduceVariant {
+                        way,
+                        vectors,
+                        partial,
+                        bindings: vec![0, 1, 2],
+                        group: 256,
+                    };
+                    validate("reduce", &print_reduce(&reduce, &variant).unwrap().source);
+                }
             }
         }
     }
@@ -312,12 +339,17 @@ fn hand_written_kernels_at_every_group_size_and_aliased() {
 fn generated_source_reads_well() {
     let f = DType::F32;
     let relu = Map::new("relu", &[f], f, Expr::arg(0).max(Expr::lit(0.0, f)));
-    insta::assert_snapshot!(
-        "relu",
-        print_map(&relu, &MapVariant::plain(&relu, false, 256))
-            .unwrap()
-            .source
-    );
+    for (name, form) in [
+        ("relu", MapForm::Line),
+        ("relu_vectors", MapForm::Vectors(vec![false; 2])),
+    ] {
+        insta::assert_snapshot!(
+            name,
+            print_map(&relu, &MapVariant::plain(&relu, form, 256))
+                .unwrap()
+                .source
+        );
+    }
     let add = Map::new(
         "add",
         &[f, f],
@@ -326,7 +358,7 @@ fn generated_source_reads_well() {
     );
     insta::assert_snapshot!(
         "add_strided",
-        print_map(&add, &MapVariant::plain(&add, true, 256))
+        print_map(&add, &MapVariant::plain(&add, MapForm::Strided, 256))
             .unwrap()
             .source
     );
@@ -338,7 +370,7 @@ fn generated_source_reads_well() {
     );
     insta::assert_snapshot!(
         "gt_packed",
-        print_map(&mask, &MapVariant::plain(&mask, false, 256))
+        print_map(&mask, &MapVariant::plain(&mask, MapForm::Line, 256))
             .unwrap()
             .source
     );
@@ -351,16 +383,18 @@ fn generated_source_reads_well() {
         acc: f,
         post: Expr::arg(0) / Expr::scalar(0, f),
     });
-    for way in [Way::Each, Way::Group] {
+    for (name, way, vectors) in [
+        ("mean_Each", Way::Each, false),
+        ("mean_Group", Way::Group, false),
+        ("mean_vectors", Way::Each, true),
+    ] {
         let variant = ReduceVariant {
             way,
+            vectors,
             partial: false,
             bindings: vec![0, 1],
             group: 256,
         };
-        insta::assert_snapshot!(
-            format!("mean_{way:?}"),
-            print_reduce(&mean, &variant).unwrap().source
-        );
+        insta::assert_snapshot!(name, print_reduce(&mean, &variant).unwrap().source);
     }
 }

@@ -11,9 +11,10 @@ pub mod map;
 pub mod params;
 pub mod reduce;
 mod text;
+pub mod vectors;
 pub mod wgsl;
 
-pub use map::{MapVariant, print_map};
+pub use map::{MapForm, MapVariant, print_map};
 pub use reduce::{ReduceVariant, Way, print_reduce};
 pub use text::{Dialect, Text};
 

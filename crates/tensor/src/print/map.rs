@@ -1,13 +1,14 @@
 //! Elementwise kernels in WGSL.
 //!
-//! Two variants of each: *contiguous*, where all operands are dense in the same order (or one single element), and
-//! *strided*, which walks up to eight dimensions. Types narrower than a word are packed: in the contiguous variant one
-//! invocation makes all elements of each 32-bit word it writes, so no two invocations share a word; in the strided one
-//! neighbours of a word may belong to different invocations, so a lane is cleared and set by atomic operations, which
-//! never touch the other lanes.
+//! Three forms of each. In a *line* all operands are dense in the same order, or one single element; *vectors* are lines
+//! of a multiple of four elements that begin at one (`vectors.rs`); *strided* walks up to eight dimensions. Types narrower
+//! than a word are packed: in a line one invocation makes all elements of each 32-bit word it writes, so no two invocations
+//! share a word; in the strided form neighbours of a word may belong to different invocations, so a lane is cleared and set
+//! by atomic operations, which never touch the other lanes.
 
 use super::describe::describe;
 use super::text::{Writer, scalar_slots};
+use super::vectors::{vector_body, vector_type};
 use super::wgsl::Wgsl;
 use super::{Printed, Unsupported, library};
 use crate::dtype::DType;
@@ -15,11 +16,22 @@ use crate::expr::Expr;
 use crate::kernel::Map;
 use std::fmt::Write;
 
-/// Which form of an elementwise kernel.
+/// How an elementwise kernel goes over its elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MapForm {
+    /// Four at a time; for each operand whether one element of it serves all.
+    Vectors(Vec<bool>),
+    /// One after the other.
+    Line,
+    /// By the strides of each operand.
+    Strided,
+}
+
+/// Which variant of an elementwise kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapVariant {
-    /// Walks dimensions by strides.
-    pub strided: bool,
+    /// The way over the elements.
+    pub form: MapForm,
     /// The binding in which each operand lies; operands that share memory share one.
     pub bindings: Vec<u8>,
     /// Invocations of a workgroup.
@@ -28,9 +40,9 @@ pub struct MapVariant {
 
 impl MapVariant {
     /// Every operand in a binding of its own.
-    pub fn plain(map: &Map, strided: bool, group: u32) -> MapVariant {
+    pub fn plain(map: &Map, form: MapForm, group: u32) -> MapVariant {
         MapVariant {
-            strided,
+            form,
             bindings: (0..map.operands.len() as u8).collect(),
             group,
         }
@@ -42,7 +54,7 @@ pub fn lanes(dtype: DType) -> usize {
     4 / dtype.size().min(4)
 }
 
-/// Elements that one invocation of the contiguous variant makes: enough to fill a word of the narrowest output.
+/// Elements that one invocation of a line makes: enough to fill a word of the narrowest output.
 pub fn elements_per_invocation(map: &Map) -> usize {
     (0..map.operands.len())
         .filter(|&k| map.writes(k))
@@ -147,9 +159,10 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
     let exprs: Vec<&Expr> = map.outputs.iter().map(|(_, e)| e).collect();
     let scalars = scalar_slots(exprs.iter().copied());
     let bindings = representatives(&variant.bindings);
-    // A binding holds atomics in the strided variant if anything packed in it is written.
+    let strided = variant.form == MapForm::Strided;
+    // A binding holds atomics in the strided form if anything packed in it is written.
     let atomic = |k: usize| {
-        variant.strided
+        strided
             && lanes(map.operands[k]) > 1
             && (0..map.operands.len())
                 .any(|o| variant.bindings[o] == variant.bindings[k] && map.writes(o))
@@ -165,29 +178,31 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
         atomic: atomic(k),
     };
 
-    let mut body = String::new();
-    let _ = writeln!(
-        body,
-        "@compute @workgroup_size(WG)
+    let (mut function, mut inner) = (String::new(), String::new());
+    match &variant.form {
+        MapForm::Vectors(single) => {
+            (function, inner) = vector_body(map, &scalars, &place, single)?;
+        }
+        MapForm::Line => line_body(map, &scalars, &place, &mut inner)?,
+        MapForm::Strided => strided_body(map, &scalars, &place, &mut inner)?,
+    }
+    let body = format!(
+        "{function}@compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {{
     let i = linear_index(wid, lid);
-    if (i >= launch.count) {{ return; }}"
+    if (i >= launch.count) {{ return; }}
+{inner}}}
+"
     );
-    if variant.strided {
-        strided_body(map, &scalars, &place, &mut body)?;
-    } else {
-        contiguous_body(map, &scalars, &place, &mut body)?;
-    }
-    body.push_str("}\n");
 
     let mut source = String::new();
     for (out, expr) in &map.outputs {
         let _ = writeln!(source, "// {}: x{out} = {}", map.name, describe(expr, "x"));
     }
-    source.push_str(if variant.strided {
-        "// Each operand is walked by its own strides.\n\n"
-    } else {
-        "// All operands are dense in the same order, or a single element.\n\n"
+    source.push_str(match variant.form {
+        MapForm::Vectors(_) => "// All operands are dense in the same order, or a single element. One invocation makes four elements.\n\n",
+        MapForm::Line => "// All operands are dense in the same order, or a single element.\n\n",
+        MapForm::Strided => "// Each operand is walked by its own strides.\n\n",
     });
     source.push_str(&library::header(variant.group));
     source.push_str("\nstruct Params {\n    n: u32,    // elements\n    rank: u32, // dimensions\n    pad0: u32,\n    pad1: u32,\n");
@@ -198,18 +213,21 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
             scalars.len().div_ceil(2)
         );
     }
-    if variant.strided {
+    if strided {
         let rows = 8 * dim_vectors(map.operands.len());
         let _ = writeln!(
             source,
             "    dims: array<vec4<u32>, {rows}>, // of each dimension: its size, then each operand's stride"
         );
-    } else {
+    } else if variant.form == MapForm::Line {
         source.push_str("    step: array<vec4<u32>, 2>, // per operand: 1, or 0 where a single element serves all\n");
     }
     source.push_str("}\n@group(1) @binding(1) var<uniform> p: Params;\n");
     for (b, &k) in bindings.iter().enumerate() {
-        let kind = storage_type(map.operands[k], atomic(k))?;
+        let kind = match &variant.form {
+            MapForm::Vectors(single) if !single[k] => vector_type(map.operands[k]),
+            _ => storage_type(map.operands[k], atomic(k))?,
+        };
         let also: Vec<String> = (0..map.operands.len())
             .filter(|&o| o != k && variant.bindings[o] as usize == b)
             .map(|o| format!("x{o}"))
@@ -251,7 +269,7 @@ pub(super) fn stride_text(row: &str, vectors: usize, k: usize) -> String {
     }
 }
 
-type PlaceOf<'f, 'p> = dyn Fn(usize) -> Place<'p> + 'f;
+pub(super) type PlaceOf<'f, 'p> = dyn Fn(usize) -> Place<'p> + 'f;
 
 /// Loads of every operand that is read, then the outputs' values: `(operand, text)`.
 fn values(
@@ -343,7 +361,7 @@ fn strided_body(
     Ok(())
 }
 
-fn contiguous_body(
+fn line_body(
     map: &Map,
     scalars: &[(u8, DType)],
     place: &PlaceOf<'_, '_>,

@@ -14,6 +14,7 @@
 use super::describe::describe;
 use super::map::{Place, dim_vectors, lanes, representatives, storage_type, stride_text};
 use super::text::{Dialect, Text, Writer, scalar_slots};
+use super::vectors::{WIDTH, call, function, vector_type};
 use super::wgsl::Wgsl;
 use super::{Printed, Unsupported, library};
 use crate::dtype::DType;
@@ -35,6 +36,9 @@ pub enum Way {
 pub struct ReduceVariant {
     /// How a part is combined.
     pub way: Way,
+    /// Reads four neighbours at a time: there is one reduced dimension, whose elements are neighbours in every input, and
+    /// everything begins and ends at a multiple of four. The parameters count in fours.
+    pub vectors: bool,
     /// Stores each part's combined value, densely and of the accumulator's type, instead of the final value.
     pub partial: bool,
     /// The binding in which each operand lies (the output is the last).
@@ -109,7 +113,14 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
     };
 
     let start = Wgsl.literal(identity(reduce.combine, acc), acc)?.source;
+    let used: Vec<usize> = (0..reduce.inputs.len())
+        .filter(|&k| reduce.pre.reads(k))
+        .collect();
     let mut body = String::new();
+    if variant.vectors {
+        let outputs = [(out_index, &reduce.pre, reduce.acc)];
+        body = function(&reduce.inputs, &used, &scalars, &outputs)?;
+    }
     let group = variant.way == Way::Group;
     if group {
         let _ = writeln!(body, "var<workgroup> shared_: array<{acc_type}, WG>;\n");
@@ -185,7 +196,13 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
         );
         indent.push_str("    ");
     }
-    element(reduce, &scalars, &place, vectors, &size, &indent, &mut body)?;
+    if variant.vectors {
+        four(reduce, &used, &names, &indent, &mut body)?;
+    } else {
+        element(
+            reduce, &used, &scalars, &place, vectors, &size, &indent, &mut body,
+        )?;
+    }
     let target = if blocked { "block" } else { "total" };
     let _ = writeln!(
         body,
@@ -229,6 +246,9 @@ pub fn print_reduce(reduce: &Reduce, variant: &ReduceVariant) -> Result<Printed,
     let whole = describe(&reduce.post, "total")
         .replace("total0", &format!("{}({inner})", symbol(reduce.combine)));
     let _ = writeln!(source, "// {}: x{out_index} = {whole}", reduce.name);
+    if variant.vectors {
+        source.push_str("// Elements are read by fours, and counted in them.\n");
+    }
     source.push_str(match variant.way {
         Way::Each => "// One invocation combines each part of an output's elements.\n",
         Way::Group => {
@@ -267,7 +287,11 @@ struct Params {
     );
     source.push_str("}\n@group(1) @binding(1) var<uniform> p: Params;\n");
     for (b, &k) in bindings.iter().enumerate() {
-        let kind = storage_type(operands[k], atomic(k))?;
+        let kind = if variant.vectors && k != out_index {
+            vector_type(operands[k])
+        } else {
+            storage_type(operands[k], atomic(k))?
+        };
         let _ = writeln!(
             source,
             "@group(0) @binding({b}) var<storage, read_write> x{k}: array<{kind}>;"
@@ -280,8 +304,10 @@ struct Params {
 }
 
 /// Statements that make `value`: what is combined at reduced index `r`.
+#[allow(clippy::too_many_arguments)] // one call site, in whose midst it stands
 fn element<'p>(
     reduce: &Reduce,
+    used: &[usize],
     scalars: &[(u8, DType)],
     place: &dyn Fn(usize) -> Place<'p>,
     vectors: usize,
@@ -289,11 +315,8 @@ fn element<'p>(
     indent: &str,
     body: &mut String,
 ) -> Result<(), Unsupported> {
-    let used: Vec<usize> = (0..reduce.inputs.len())
-        .filter(|&k| reduce.pre.reads(k))
-        .collect();
     if !used.is_empty() {
-        for &k in &used {
+        for &k in used {
             let _ = writeln!(body, "{indent}var e{k} = at{k};");
         }
         // The outermost reduced dimension needs no division: what is left is its index.
@@ -306,7 +329,7 @@ fn element<'p>(
 {indent}    left = left / size;",
             size("d")
         );
-        for &k in &used {
+        for &k in used {
             let _ = writeln!(
                 body,
                 "{indent}    e{k} += c * {};",
@@ -314,7 +337,7 @@ fn element<'p>(
             );
         }
         let _ = writeln!(body, "{indent}}}");
-        for &k in &used {
+        for &k in used {
             let _ = writeln!(
                 body,
                 "{indent}e{k} += left * {};",
@@ -339,6 +362,35 @@ fn element<'p>(
         let _ = writeln!(body, "{indent}{statement}");
     }
     let _ = writeln!(body, "{indent}let value = {};", value.source);
+    Ok(())
+}
+
+/// Statements that make `value`: four neighbours, from the `r`th on, combined.
+fn four(
+    reduce: &Reduce,
+    used: &[usize],
+    names: &[String],
+    indent: &str,
+    body: &mut String,
+) -> Result<(), Unsupported> {
+    for &k in used {
+        let _ = writeln!(
+            body,
+            "{indent}let a{k} = {}[at{k} / {WIDTH}u + r];",
+            names[k]
+        );
+    }
+    let single = vec![false; reduce.inputs.len()];
+    for c in 0..WIDTH {
+        let call = call(&reduce.inputs, used, &single, c);
+        let _ = writeln!(body, "{indent}let m{c} = {call};");
+    }
+    let acc = reduce.acc.compute();
+    let low = combined(reduce.combine, acc, "m0", "m1")?;
+    let high = combined(reduce.combine, acc, "m2", "m3")?;
+    let _ = writeln!(body, "{indent}let low = {low};\n{indent}let high = {high};");
+    let value = combined(reduce.combine, acc, "low", "high")?;
+    let _ = writeln!(body, "{indent}let value = {value};");
     Ok(())
 }
 
