@@ -9,6 +9,9 @@ pub const CONV_COLUMNS: usize = 4;
 /// Channels of the result that one invocation computes.
 pub const CONV_CHANNELS: usize = 4;
 
+/// Neighbouring taps of a filter's row whose gradients one invocation computes.
+pub const CONV_TAPS: usize = 5;
+
 /// Parameters of the convolution kernels.
 ///
 /// The input is `[batch, channels, height, width]`, the weight `[filters, channels / groups, kernel_h, kernel_w]`, the

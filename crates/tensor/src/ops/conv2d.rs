@@ -7,13 +7,17 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Grid;
 use crate::kernels::conv2d::{
-    CONV_CHANNELS, CONV_COLUMNS, CONV2D, CONV2D_GRAD_INPUT, CONV2D_GRAD_WEIGHT, Conv2dParams,
+    CONV_CHANNELS, CONV_COLUMNS, CONV_TAPS, CONV2D, CONV2D_GRAD_INPUT, CONV2D_GRAD_WEIGHT,
+    Conv2dParams,
 };
 use crate::tensor::Tensor;
 
-/// Parts of the batch whose shares of the weight's gradient are summed one by one: enough for every core and for a GPU's
-/// occupancy, few enough that adding them up costs little.
+/// Parts of the batch whose shares of the weight's gradient are summed one by one: enough for every core, and few enough
+/// that adding them up costs little.
 const PARTS: usize = 16;
+
+/// The same for a GPU, which needs many times as many invocations to be busy.
+const GPU_PARTS: usize = 64;
 
 /// How a convolution moves over its input: PyTorch's keyword arguments. Pairs are rows, then columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +120,12 @@ fn grad_weight(
     if input.numel() == 0 {
         return weight.zeros_like();
     }
-    let parts = input.shape()[0].min(PARTS);
+    let most = if input.device().is_cpu() {
+        PARTS
+    } else {
+        GPU_PARTS
+    };
+    let parts = input.shape()[0].min(most);
     params.parts = word(parts)?;
     let mut shape = vec![parts];
     shape.extend(weight.shape());
@@ -125,7 +134,7 @@ fn grad_weight(
         &CONV2D_GRAD_WEIGHT,
         &[grad, input, &out],
         &params,
-        out.numel(),
+        parts * weight_tiles(weight.shape(), params.groups as usize),
     )?;
     if parts == 1 {
         return out.reshape_to(weight.shape());
@@ -137,6 +146,13 @@ fn grad_weight(
 fn tiles(shape: &[usize], groups: usize) -> usize {
     let channels = groups * (shape[1] / groups).div_ceil(CONV_CHANNELS);
     shape[0] * channels * shape[2] * shape[3].div_ceil(CONV_COLUMNS)
+}
+
+/// Invocations for one part of the gradient of a weight of this shape: one for [`CONV_TAPS`] taps of a row of
+/// [`CONV_CHANNELS`] filters of one group.
+fn weight_tiles(shape: &[usize], groups: usize) -> usize {
+    let filters = groups * (shape[0] / groups).div_ceil(CONV_CHANNELS);
+    filters * shape[1] * shape[2] * shape[3].div_ceil(CONV_TAPS)
 }
 
 fn run(
