@@ -1,9 +1,12 @@
 // Matrix products, batched, of operands with any strides: out[z, i, j] = sum over k of a[z, i, k] * b[z, k, j].
 //
-// Four forms of one kernel; the device's tuning run chooses between registers and tiles, the shape decides for the rest.
+// Forms of one kernel; the device's tuning run chooses between registers and tiles, the shape decides for the rest.
 //   register  one invocation makes 4 x 4 results in registers and reads both operands from memory (or its caches). No
 //             barrier: best on processors that only play a GPU.
 //   register8 the same with 8 x 8 results, for larger products: half as many reads a result.
+//   vectors   register8 by vectors of four, where both operands have neighbours along one of their dimensions and everything
+//             begins and ends at a multiple of four: an access of four costs little more than one of a single element.
+//             The letters say along what a runs (k or m) and b (k or n).
 //   tile      one workgroup makes a (WG / 4) x 64 tile of results, each invocation 4 x 4 of them. It copies 16 columns
 //             of a and 16 rows of b at a time to workgroup memory, so that each element is fetched once a workgroup
 //             instead of once an invocation.
@@ -214,6 +217,225 @@ fn matmul_register8(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invoca
     store_row(out, row + 6u, col + 4u, s6);
     store_row(out, row + 7u, col, r7);
     store_row(out, row + 7u, col + 4u, s7);
+}
+
+@group(0) @binding(0) var<storage, read_write> a_fours: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read_write> b_fours: array<vec4<f32>>;
+
+// Four columns of eight rows of a.
+struct Rows {
+    r0: vec4<f32>,
+    r1: vec4<f32>,
+    r2: vec4<f32>,
+    r3: vec4<f32>,
+    r4: vec4<f32>,
+    r5: vec4<f32>,
+    r6: vec4<f32>,
+    r7: vec4<f32>,
+}
+
+// Eight columns of four rows of b: low and high half of each row.
+struct Columns {
+    low0: vec4<f32>,
+    high0: vec4<f32>,
+    low1: vec4<f32>,
+    high1: vec4<f32>,
+    low2: vec4<f32>,
+    high2: vec4<f32>,
+    low3: vec4<f32>,
+    high3: vec4<f32>,
+}
+
+// 8 x 8 results: low and high half of each row.
+struct Results {
+    low: Rows,
+    high: Rows,
+}
+
+// Which results an invocation makes.
+struct Tile8 {
+    row: u32,
+    col: u32,
+    z: u32,
+}
+
+fn tile8(i: u32) -> Tile8 {
+    let tile_cols = (p.n + 7u) / 8u;
+    let tile_rows = (p.m + 7u) / 8u;
+    return Tile8(((i / tile_cols) % tile_rows) * 8u, (i % tile_cols) * 8u, i / (tile_cols * tile_rows));
+}
+
+// Where each of eight lines begins, in fours; lines past the last repeat it.
+struct Starts {
+    low: vec4<u32>,
+    high: vec4<u32>,
+}
+
+fn starts(origin: u32, first: u32, count: u32, step: u32) -> Starts {
+    let next = vec4<u32>(0u, 1u, 2u, 3u);
+    return Starts(
+        (origin + min(next + first, vec4<u32>(count - 1u)) * step) / 4u,
+        (origin + min(next + first + 4u, vec4<u32>(count - 1u)) * step) / 4u);
+}
+
+// Where eight neighbours begin, in fours, and how far the second four is: past the edge the first is taken twice.
+fn halves(origin: u32, first: u32, count: u32) -> vec2<u32> {
+    return vec2<u32>((origin + first) / 4u, select(0u, 1u, first + 4u < count));
+}
+
+fn rows_along_k(at: Starts, k: u32) -> Rows {
+    return Rows(
+        a_fours[at.low.x + k], a_fours[at.low.y + k], a_fours[at.low.z + k], a_fours[at.low.w + k],
+        a_fours[at.high.x + k], a_fours[at.high.y + k], a_fours[at.high.z + k], a_fours[at.high.w + k]);
+}
+
+fn rows_along_m(at: vec2<u32>, step: u32) -> Rows {
+    let l0 = a_fours[at.x];
+    let h0 = a_fours[at.x + at.y];
+    let l1 = a_fours[at.x + step];
+    let h1 = a_fours[at.x + step + at.y];
+    let l2 = a_fours[at.x + 2u * step];
+    let h2 = a_fours[at.x + 2u * step + at.y];
+    let l3 = a_fours[at.x + 3u * step];
+    let h3 = a_fours[at.x + 3u * step + at.y];
+    return Rows(
+        vec4<f32>(l0.x, l1.x, l2.x, l3.x), vec4<f32>(l0.y, l1.y, l2.y, l3.y),
+        vec4<f32>(l0.z, l1.z, l2.z, l3.z), vec4<f32>(l0.w, l1.w, l2.w, l3.w),
+        vec4<f32>(h0.x, h1.x, h2.x, h3.x), vec4<f32>(h0.y, h1.y, h2.y, h3.y),
+        vec4<f32>(h0.z, h1.z, h2.z, h3.z), vec4<f32>(h0.w, h1.w, h2.w, h3.w));
+}
+
+fn columns_along_n(at: vec2<u32>, step: u32) -> Columns {
+    return Columns(
+        b_fours[at.x], b_fours[at.x + at.y], b_fours[at.x + step], b_fours[at.x + step + at.y],
+        b_fours[at.x + 2u * step], b_fours[at.x + 2u * step + at.y],
+        b_fours[at.x + 3u * step], b_fours[at.x + 3u * step + at.y]);
+}
+
+fn columns_along_k(at: Starts, k: u32) -> Columns {
+    let c0 = b_fours[at.low.x + k];
+    let c1 = b_fours[at.low.y + k];
+    let c2 = b_fours[at.low.z + k];
+    let c3 = b_fours[at.low.w + k];
+    let c4 = b_fours[at.high.x + k];
+    let c5 = b_fours[at.high.y + k];
+    let c6 = b_fours[at.high.z + k];
+    let c7 = b_fours[at.high.w + k];
+    return Columns(
+        vec4<f32>(c0.x, c1.x, c2.x, c3.x), vec4<f32>(c4.x, c5.x, c6.x, c7.x),
+        vec4<f32>(c0.y, c1.y, c2.y, c3.y), vec4<f32>(c4.y, c5.y, c6.y, c7.y),
+        vec4<f32>(c0.z, c1.z, c2.z, c3.z), vec4<f32>(c4.z, c5.z, c6.z, c7.z),
+        vec4<f32>(c0.w, c1.w, c2.w, c3.w), vec4<f32>(c4.w, c5.w, c6.w, c7.w));
+}
+
+fn row_by(x: vec4<f32>, b0: vec4<f32>, b1: vec4<f32>, b2: vec4<f32>, b3: vec4<f32>) -> vec4<f32> {
+    return x.x * b0 + x.y * b1 + x.z * b2 + x.w * b3;
+}
+
+fn more(r: Results, x: Rows, y: Columns) -> Results {
+    return Results(
+        Rows(
+            r.low.r0 + row_by(x.r0, y.low0, y.low1, y.low2, y.low3),
+            r.low.r1 + row_by(x.r1, y.low0, y.low1, y.low2, y.low3),
+            r.low.r2 + row_by(x.r2, y.low0, y.low1, y.low2, y.low3),
+            r.low.r3 + row_by(x.r3, y.low0, y.low1, y.low2, y.low3),
+            r.low.r4 + row_by(x.r4, y.low0, y.low1, y.low2, y.low3),
+            r.low.r5 + row_by(x.r5, y.low0, y.low1, y.low2, y.low3),
+            r.low.r6 + row_by(x.r6, y.low0, y.low1, y.low2, y.low3),
+            r.low.r7 + row_by(x.r7, y.low0, y.low1, y.low2, y.low3)),
+        Rows(
+            r.high.r0 + row_by(x.r0, y.high0, y.high1, y.high2, y.high3),
+            r.high.r1 + row_by(x.r1, y.high0, y.high1, y.high2, y.high3),
+            r.high.r2 + row_by(x.r2, y.high0, y.high1, y.high2, y.high3),
+            r.high.r3 + row_by(x.r3, y.high0, y.high1, y.high2, y.high3),
+            r.high.r4 + row_by(x.r4, y.high0, y.high1, y.high2, y.high3),
+            r.high.r5 + row_by(x.r5, y.high0, y.high1, y.high2, y.high3),
+            r.high.r6 + row_by(x.r6, y.high0, y.high1, y.high2, y.high3),
+            r.high.r7 + row_by(x.r7, y.high0, y.high1, y.high2, y.high3)));
+}
+
+fn store8(t: Tile8, r: Results) {
+    let out = off(2u) + t.z * p.m * p.n;
+    store_row(out, t.row, t.col, r.low.r0);
+    store_row(out, t.row + 1u, t.col, r.low.r1);
+    store_row(out, t.row + 2u, t.col, r.low.r2);
+    store_row(out, t.row + 3u, t.col, r.low.r3);
+    store_row(out, t.row + 4u, t.col, r.low.r4);
+    store_row(out, t.row + 5u, t.col, r.low.r5);
+    store_row(out, t.row + 6u, t.col, r.low.r6);
+    store_row(out, t.row + 7u, t.col, r.low.r7);
+    store_row(out, t.row, t.col + 4u, r.high.r0);
+    store_row(out, t.row + 1u, t.col + 4u, r.high.r1);
+    store_row(out, t.row + 2u, t.col + 4u, r.high.r2);
+    store_row(out, t.row + 3u, t.col + 4u, r.high.r3);
+    store_row(out, t.row + 4u, t.col + 4u, r.high.r4);
+    store_row(out, t.row + 5u, t.col + 4u, r.high.r5);
+    store_row(out, t.row + 6u, t.col + 4u, r.high.r6);
+    store_row(out, t.row + 7u, t.col + 4u, r.high.r7);
+}
+
+@compute @workgroup_size(WG)
+fn matmul_vectors_kn(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let t = tile8(i);
+    let at_a = starts(off(0u) + batch_start(t.z, p.a_batch), t.row, p.m, u32(p.a_row));
+    var at_b = halves(off(1u) + batch_start(t.z, p.b_batch), t.col, p.n);
+    let step = u32(p.b_row) / 4u;
+    var r = Results();
+    for (var k = 0u; k < p.k / 4u; k += 1u) {
+        r = more(r, rows_along_k(at_a, k), columns_along_n(at_b, step));
+        at_b.x += 4u * step;
+    }
+    store8(t, r);
+}
+
+@compute @workgroup_size(WG)
+fn matmul_vectors_kk(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let t = tile8(i);
+    let at_a = starts(off(0u) + batch_start(t.z, p.a_batch), t.row, p.m, u32(p.a_row));
+    let at_b = starts(off(1u) + batch_start(t.z, p.b_batch), t.col, p.n, u32(p.b_col));
+    var r = Results();
+    for (var k = 0u; k < p.k / 4u; k += 1u) {
+        r = more(r, rows_along_k(at_a, k), columns_along_k(at_b, k));
+    }
+    store8(t, r);
+}
+
+@compute @workgroup_size(WG)
+fn matmul_vectors_mn(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let t = tile8(i);
+    var at_a = halves(off(0u) + batch_start(t.z, p.a_batch), t.row, p.m);
+    var at_b = halves(off(1u) + batch_start(t.z, p.b_batch), t.col, p.n);
+    let step_a = u32(p.a_col) / 4u;
+    let step_b = u32(p.b_row) / 4u;
+    var r = Results();
+    for (var k = 0u; k < p.k / 4u; k += 1u) {
+        r = more(r, rows_along_m(at_a, step_a), columns_along_n(at_b, step_b));
+        at_a.x += 4u * step_a;
+        at_b.x += 4u * step_b;
+    }
+    store8(t, r);
+}
+
+@compute @workgroup_size(WG)
+fn matmul_vectors_mk(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let t = tile8(i);
+    var at_a = halves(off(0u) + batch_start(t.z, p.a_batch), t.row, p.m);
+    let at_b = starts(off(1u) + batch_start(t.z, p.b_batch), t.col, p.n, u32(p.b_col));
+    let step_a = u32(p.a_col) / 4u;
+    var r = Results();
+    for (var k = 0u; k < p.k / 4u; k += 1u) {
+        r = more(r, rows_along_m(at_a, step_a), columns_along_k(at_b, k));
+        at_a.x += 4u * step_a;
+    }
+    store8(t, r);
 }
 
 // Four results of one row, as far as they exist.

@@ -11,6 +11,7 @@ use tensor::device::Buffer;
 use tensor::dtype::DType;
 use tensor::expr::Expr;
 use tensor::kernel::{Binding, Check, Grid, Kernel, Launch, Map, Work};
+use tensor::kernels::conv2d::Conv2dParams;
 use tensor::print::map::{elements_per_invocation, lanes};
 use tensor::print::vectors::{WIDTH, has_vectors};
 use tensor::print::{MapForm, MapVariant, params};
@@ -74,6 +75,16 @@ fn line_form(map: &Map, n: usize, bindings: &[Binding<'_>], bound: &Bound) -> Ma
         return MapForm::Line;
     }
     MapForm::Strided
+}
+
+/// Which form of the convolution kernels: results, and the taps of a row, must be neighbours for those that slide.
+fn conv2d_form(block: &[u8]) -> &'static str {
+    let p: Conv2dParams = bytemuck::pod_read_unaligned(block);
+    if [p.stride_h, p.stride_w, p.dilation_w] == [1; 3] {
+        "sliding"
+    } else {
+        "stepping"
+    }
 }
 
 impl WgpuDevice {
@@ -238,8 +249,13 @@ impl WgpuDevice {
                 } else {
                     matmul::plan
                 };
-                plan(block, state.matmul, group)
+                plan(block, &bound.offsets, state.matmul, group)
             }
+            Grid::Invocations(n) if kernel.stem == "conv2d" => Plan {
+                form: conv2d_form(block),
+                size: Size::Invocations(n),
+                group,
+            },
             Grid::Invocations(n) => Plan {
                 form: "",
                 size: Size::Invocations(n),

@@ -9,10 +9,19 @@ pub(crate) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 
 /// The forms of a kernel that the device chooses between: the entry points `<name>_<choice>`, or the one `<name>`.
 pub fn choices(kernel: &Kernel) -> &'static [&'static str] {
-    if kernel.stem == "matmul" {
-        &["register", "register8", "tile", "small"]
-    } else {
-        &[""]
+    match kernel.stem {
+        "matmul" => &[
+            "register",
+            "register8",
+            "vectors_kn",
+            "vectors_kk",
+            "vectors_mn",
+            "vectors_mk",
+            "tile",
+            "small",
+        ],
+        "conv2d" => &["sliding", "stepping"],
+        _ => &[""],
     }
 }
 

@@ -5,6 +5,7 @@
 #[path = "../adapter/mod.rs"]
 mod adapter;
 mod maps;
+mod products;
 mod raw;
 mod reductions;
 mod samples;
