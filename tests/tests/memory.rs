@@ -3,6 +3,7 @@
 use conformance::devices;
 use nn::optim::AdamConfig;
 use nn::{Adam, Init, Module, ModuleExt, Optimizer, models};
+use std::sync::{Mutex, PoisonError};
 use tensor::random::Generator;
 use tensor::{ClassLoss, DType, Device, Tensor};
 
@@ -72,9 +73,39 @@ fn train(device: &Device) {
     );
 }
 
+/// Held by each test: what one takes is not the other's.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn two_thousand_steps_take_no_more_memory_than_fifty() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for device in devices::under_test() {
         train(&device);
+    }
+}
+
+/// A product of 33 MB and its gradients hold no more than what they must: the product, its slope, and little else.
+#[test]
+fn a_product_and_its_gradients_stay_under_200_mb() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for device in devices::under_test() {
+        let leaf = |shape: &[usize]| {
+            let x = Tensor::ones(shape, DType::F32, &device).unwrap();
+            x.requires_grad_(true).unwrap();
+            x
+        };
+        let memory = device.backend().memory();
+        memory.empty_cache();
+        memory.reset_peaks();
+        let before = memory.stats();
+        let (a, b) = (leaf(&[2048, 256]), leaf(&[256, 4096]));
+        let loss = a.matmul(&b).unwrap().sum_all().unwrap();
+        loss.backward().unwrap();
+        let slope = a.grad().unwrap().narrow(0, 7, 1).unwrap();
+        let slope = pollster::block_on(slope.to_vec::<f32>()).unwrap();
+        assert_eq!(slope, vec![4096.0; 256]);
+        let peak = memory.stats().peak_reserved - before.reserved;
+        println!("{}: {:.1} MB at most", device.id(), peak as f64 / 1e6);
+        assert!(peak < 200_000_000, "{}: {peak} bytes", device.id());
     }
 }
