@@ -72,8 +72,30 @@ fn max_pool2d(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_i
     pool_found[off(2u) + i] = found;
 }
 
+// The gradient in two forms. *apart*, where no two windows overlap and there is no margin: one invocation a window writes
+// all elements up to the next window. *overlapping*: one an element, which looks into every window that holds it.
 @compute @workgroup_size(WG)
-fn max_pool2d_grad(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+fn max_pool2d_grad_apart(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let i = linear_index(wid, lid);
+    if (i >= launch.count) { return; }
+    let ox = i % p.out_w;
+    let oy = (i / p.out_w) % p.out_h;
+    let plane = off(2u) + i / (p.out_w * p.out_h) * p.height * p.width;
+    // The last windows take what is left at the edges.
+    let y1 = select((oy + 1u) * p.stride_h, p.height, oy + 1u == p.out_h);
+    let x1 = select((ox + 1u) * p.stride_w, p.width, ox + 1u == p.out_w);
+    let found = pool_saved[off(1u) + i];
+    let g = pool_in[off(0u) + i];
+    for (var y = oy * p.stride_h; y < y1; y++) {
+        for (var x = ox * p.stride_w; x < x1; x++) {
+            let at = y * p.width + x;
+            pool_slope[plane + at] = select(0.0, g, at == found);
+        }
+    }
+}
+
+@compute @workgroup_size(WG)
+fn max_pool2d_grad_overlapping(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let i = linear_index(wid, lid);
     if (i >= launch.count) { return; }
     let size = p.height * p.width;

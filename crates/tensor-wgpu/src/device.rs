@@ -326,9 +326,9 @@ impl Backend for WgpuDevice {
         &'a self,
         src: &'a Buffer,
         offset: usize,
-        bytes: usize,
-    ) -> LocalFuture<'a, Result<Vec<u8>>> {
-        Box::pin(self.read(src, offset, bytes))
+        into: &'a mut [u8],
+    ) -> LocalFuture<'a, Result<()>> {
+        Box::pin(self.read(src, offset, into))
     }
 
     fn launch(&self, launch: &Launch<'_>) -> Result<()> {

@@ -12,6 +12,7 @@ use tensor::dtype::DType;
 use tensor::expr::Expr;
 use tensor::kernel::{Binding, Check, Grid, Kernel, Launch, Map, Work};
 use tensor::kernels::conv2d::Conv2dParams;
+use tensor::kernels::pool2d::Pool2dParams;
 use tensor::print::map::{elements_per_invocation, lanes};
 use tensor::print::vectors::{WIDTH, has_vectors};
 use tensor::print::{MapForm, MapVariant, params};
@@ -84,6 +85,24 @@ fn conv2d_form(block: &[u8]) -> &'static str {
         "sliding"
     } else {
         "stepping"
+    }
+}
+
+/// Whether the gradient of a maximum goes by windows, which then may not overlap, or by the `n` elements of the input.
+fn pool_plan(block: &[u8], n: usize, group: u32) -> Plan {
+    let p: Pool2dParams = bytemuck::pod_read_unaligned(block);
+    let apart =
+        p.stride_h >= p.kernel_h && p.stride_w >= p.kernel_w && p.pad_h == 0 && p.pad_w == 0;
+    let windows = p.planes as usize * p.out_h as usize * p.out_w as usize;
+    let (form, invocations) = if apart {
+        ("apart", windows)
+    } else {
+        ("overlapping", n)
+    };
+    Plan {
+        form,
+        size: Size::Invocations(invocations),
+        group,
     }
 }
 
@@ -256,6 +275,7 @@ impl WgpuDevice {
                 size: Size::Invocations(n),
                 group,
             },
+            Grid::Invocations(n) if kernel.name == "max_pool2d_grad" => pool_plan(block, n, group),
             Grid::Invocations(n) => Plan {
                 form: "",
                 size: Size::Invocations(n),
@@ -556,7 +576,8 @@ mod tests {
                     flops,
                 })
                 .unwrap();
-            let bytes = pollster::block_on(device.read(&out, 0, 4 * n * n)).unwrap();
+            let mut bytes = vec![0; 4 * n * n];
+            pollster::block_on(device.read(&out, 0, &mut bytes)).unwrap();
             let got: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
             assert_eq!(got, want, "{form:?}");
             let submissions = device.lock().batch.submissions - before;

@@ -14,15 +14,16 @@ const CALL_BACK_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl WgpuDevice {
     /// Copy bytes out after everything launched before.
-    pub(crate) async fn read(&self, src: &Buffer, offset: usize, bytes: usize) -> Result<Vec<u8>> {
+    pub(crate) async fn read(&self, src: &Buffer, offset: usize, into: &mut [u8]) -> Result<()> {
         let start_ns = self.trace.now_ns();
+        let bytes = into.len();
         let (staging, lead, checked) = {
             let mut state = self.lock();
             self.check("download", &state)?;
             let block = Block::of(src, &self.trouble)?;
             block.check(&self.trouble, "download", offset, bytes)?;
             if bytes == 0 {
-                return Ok(Vec::new());
+                return Ok(());
             }
             // Copies go by whole words.
             let from = (block.offset + offset) / 4 * 4;
@@ -55,7 +56,7 @@ impl WgpuDevice {
                 let first = RECORD_BYTES as usize + lead;
                 record
                     .map_or(Ok(()), |r| state.faults.raise(&r))
-                    .map(|()| view[first..first + bytes].to_vec())
+                    .map(|()| into.copy_from_slice(&view[first..first + bytes]))
             }
             Err(error) => Err(self.trouble.failure("download", error.to_string())),
         };

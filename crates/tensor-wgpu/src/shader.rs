@@ -9,6 +9,9 @@ pub(crate) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 
 /// The forms of a kernel that the device chooses between: the entry points `<name>_<choice>`, or the one `<name>`.
 pub fn choices(kernel: &Kernel) -> &'static [&'static str] {
+    if kernel.name == "max_pool2d_grad" {
+        return &["apart", "overlapping"];
+    }
     match kernel.stem {
         "matmul" => &[
             "register",

@@ -188,13 +188,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Copy bytes in, in order with the launches before and after. Returns when `src` may be changed.
     fn upload(&self, dst: &Buffer, offset: usize, src: &[u8]) -> Result<()>;
 
-    /// Copy bytes out after everything launched before. Raises what checks have found.
+    /// Copy bytes out, as many as `into` holds, after everything launched before. Raises what checks have found.
     fn download<'a>(
         &'a self,
         src: &'a Buffer,
         offset: usize,
-        bytes: usize,
-    ) -> LocalFuture<'a, Result<Vec<u8>>>;
+        into: &'a mut [u8],
+    ) -> LocalFuture<'a, Result<()>>;
 
     /// Run a kernel after everything launched before; may return before it has run.
     fn launch(&self, launch: &Launch<'_>) -> Result<()>;

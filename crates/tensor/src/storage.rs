@@ -113,14 +113,13 @@ impl<T: Element> Shared<T> {
     /// All values.
     pub fn get(&self) -> Result<Vec<T>> {
         let (size, device) = (size_of::<T>(), self.storage.device());
-        let bytes =
-            device
-                .backend()
-                .download(&self.storage.buffer, self.offset * size, self.len * size);
-        Ok(bytemuck::allocation::pod_collect_to_vec(&wait(
-            bytes,
-            device.id(),
-        )?))
+        let mut values: Vec<T> = vec![bytemuck::Zeroable::zeroed(); self.len];
+        let into = bytemuck::cast_slice_mut(&mut values);
+        let copied = device
+            .backend()
+            .download(&self.storage.buffer, self.offset * size, into);
+        wait(copied, device.id())?;
+        Ok(values)
     }
 
     /// Change one value.

@@ -73,7 +73,10 @@ pub fn run<'w>(
     let out = buffers
         .iter()
         .zip(operands)
-        .map(|(b, o)| pollster::block_on(backend.download(b, 0, o.bytes.len())))
+        .map(|(b, o)| {
+            let mut bytes = vec![0; o.bytes.len()];
+            pollster::block_on(backend.download(b, 0, &mut bytes)).map(|()| bytes)
+        })
         .collect();
     buffers.iter().for_each(|b| backend.free(b));
     out

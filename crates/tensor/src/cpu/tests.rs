@@ -127,7 +127,8 @@ fn launch(work: Work<'_>, operands: &[Tensor]) -> Vec<Tensor> {
         .iter()
         .zip(&buffers)
         .map(|(t, buffer)| {
-            let bytes = pollster::block_on(device.download(buffer, 0, t.bytes.len())).unwrap();
+            let mut bytes = vec![0; t.bytes.len()];
+            pollster::block_on(device.download(buffer, 0, &mut bytes)).unwrap();
             Tensor { bytes, ..t.clone() }
         })
         .collect()

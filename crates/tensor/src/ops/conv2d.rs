@@ -102,7 +102,8 @@ impl Tensor {
                     f.for_input(1, || grad_weight(&grad, input, weight, params))?,
                 ];
                 if f.needs.len() > 2 {
-                    grads.push(f.for_input(2, || grad.sum(&[0, 2, 3], false))?);
+                    // Planes first: their elements are neighbours.
+                    grads.push(f.for_input(2, || grad.sum(&[2, 3], false)?.sum(&[0], false))?);
                 }
                 Ok(grads)
             },

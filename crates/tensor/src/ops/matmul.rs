@@ -1,7 +1,7 @@
 //! Matrix products of every rank, and the linear layer's product.
 
 use super::launch::{self, Cost, mismatch};
-use crate::autograd::record;
+use crate::autograd::{no_grad, record};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Grid;
@@ -151,14 +151,34 @@ impl Tensor {
                 right: vec![weight.shape()[1], weight.shape()[0]],
             });
         }
-        let product = self.matmul(&weight.t()?)?;
-        match bias {
-            Some(bias) if !bias.device().same(self.device()) => {
-                Err(mismatch("linear", ("mat1", self), ("bias", bias)))
-            }
-            Some(bias) => product.add(bias),
-            None => Ok(product),
+        if let Some(bias) = bias.filter(|b| !b.device().same(self.device())) {
+            return Err(mismatch("linear", ("mat1", self), ("bias", bias)));
         }
+        let out = no_grad(|| {
+            let product = self.matmul(&weight.t()?)?;
+            bias.map_or_else(|| Ok(product.alias()), |b| product.add(b))
+        })?;
+        let mut inputs = vec![self, weight];
+        inputs.extend(bias);
+        let bias_like = bias.map(|b| (b.shape().to_vec(), b.dtype()));
+        let rows: usize = self.shape()[..self.rank() - 1].iter().product();
+        // A node of its own: through the product with weight.t() the weight's gradient would come out transposed, and be
+        // copied to turn it round.
+        record(out, "AddmmBackward0", &inputs, &[self, weight], move |f| {
+            let (x, weight) = (&f.saved[0], &f.saved[1]);
+            let grad = f.grad.to_dtype(x.dtype())?;
+            let mut grads = vec![
+                f.for_input(0, || grad.matmul(weight))?,
+                f.for_input(1, || {
+                    let flat = grad.reshape_to(&[rows, weight.shape()[0]])?;
+                    flat.t()?.matmul(&x.reshape_to(&[rows, k])?)
+                })?,
+            ];
+            if let Some((shape, dtype)) = &bias_like {
+                grads.push(f.for_input(2, || f.grad.sum_to(shape)?.to_dtype(*dtype))?);
+            }
+            Ok(grads)
+        })
     }
 }
 

@@ -10,18 +10,20 @@ use half::{bf16, f16};
 impl Tensor {
     /// All elements as raw bytes, row-major.
     pub async fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.nbytes()];
+        self.read_into(&mut bytes).await?;
+        Ok(bytes)
+    }
+
+    async fn read_into(&self, bytes: &mut [u8]) -> Result<()> {
         let dense = self.detach().contiguous()?;
-        if dense.numel() == 0 {
+        if bytes.is_empty() {
             // Nothing to copy, yet a bad value found before must not go unsaid.
-            dense.device().synchronize().await?;
-            return Ok(Vec::new());
+            return dense.device().synchronize().await;
         }
         let at = dense.layout().offset() * dense.dtype().size();
-        let bytes = dense
-            .device()
-            .backend()
-            .download(dense.storage().buffer(), at, dense.nbytes());
-        bytes.await
+        let backend = dense.device().backend();
+        backend.download(dense.storage().buffer(), at, bytes).await
     }
 
     /// All elements, row-major (`tolist`). `T` must be the tensor's own type.
@@ -32,9 +34,10 @@ impl Tensor {
                 found: self.dtype(),
             });
         }
-        Ok(bytemuck::allocation::pod_collect_to_vec(
-            &self.to_bytes().await?,
-        ))
+        let mut values: Vec<T> = vec![bytemuck::Zeroable::zeroed(); self.numel()];
+        self.read_into(bytemuck::cast_slice_mut(&mut values))
+            .await?;
+        Ok(values)
     }
 
     /// All elements of any type as float64, row-major.
