@@ -354,24 +354,26 @@ fn more(r: Results, x: Rows, y: Columns) -> Results {
             r.high.r7 + row_by(x.r7, y.high0, y.high1, y.high2, y.high3)));
 }
 
+@group(0) @binding(2) var<storage, read_write> product_fours: array<vec4<f32>>;
+
 fn store8(t: Tile8, r: Results) {
-    let out = off(2u) + t.z * p.m * p.n;
-    store_row(out, t.row, t.col, r.low.r0);
-    store_row(out, t.row + 1u, t.col, r.low.r1);
-    store_row(out, t.row + 2u, t.col, r.low.r2);
-    store_row(out, t.row + 3u, t.col, r.low.r3);
-    store_row(out, t.row + 4u, t.col, r.low.r4);
-    store_row(out, t.row + 5u, t.col, r.low.r5);
-    store_row(out, t.row + 6u, t.col, r.low.r6);
-    store_row(out, t.row + 7u, t.col, r.low.r7);
-    store_row(out, t.row, t.col + 4u, r.high.r0);
-    store_row(out, t.row + 1u, t.col + 4u, r.high.r1);
-    store_row(out, t.row + 2u, t.col + 4u, r.high.r2);
-    store_row(out, t.row + 3u, t.col + 4u, r.high.r3);
-    store_row(out, t.row + 4u, t.col + 4u, r.high.r4);
-    store_row(out, t.row + 5u, t.col + 4u, r.high.r5);
-    store_row(out, t.row + 6u, t.col + 4u, r.high.r6);
-    store_row(out, t.row + 7u, t.col + 4u, r.high.r7);
+    let at = (off(2u) + (t.z * p.m + t.row) * p.n + t.col) / 4u;
+    let step = p.n / 4u;
+    let more = t.col + 4u < p.n;
+    store_fours(at, t.row, r.low.r0, r.high.r0, more);
+    store_fours(at + step, t.row + 1u, r.low.r1, r.high.r1, more);
+    store_fours(at + 2u * step, t.row + 2u, r.low.r2, r.high.r2, more);
+    store_fours(at + 3u * step, t.row + 3u, r.low.r3, r.high.r3, more);
+    store_fours(at + 4u * step, t.row + 4u, r.low.r4, r.high.r4, more);
+    store_fours(at + 5u * step, t.row + 5u, r.low.r5, r.high.r5, more);
+    store_fours(at + 6u * step, t.row + 6u, r.low.r6, r.high.r6, more);
+    store_fours(at + 7u * step, t.row + 7u, r.low.r7, r.high.r7, more);
+}
+
+fn store_fours(at: u32, row: u32, low: vec4<f32>, high: vec4<f32>, two: bool) {
+    if (row >= p.m) { return; }
+    product_fours[at] = low;
+    if (two) { product_fours[at + 1u] = high; }
 }
 
 @compute @workgroup_size(WG)

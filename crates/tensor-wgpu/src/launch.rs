@@ -78,6 +78,34 @@ fn line_form(map: &Map, n: usize, bindings: &[Binding<'_>], bound: &Bound) -> Ma
     MapForm::Strided
 }
 
+/// How to walk operands of other strides: by fours, if in every one the elements of a row are neighbours, or one and the same.
+fn rows_form(map: &Map, shape: &[usize], bindings: &[Binding<'_>], bound: &Bound) -> MapForm {
+    let Some(last) = shape.len().checked_sub(1) else {
+        return MapForm::Strided;
+    };
+    let whole = |s: &isize| s.rem_euclid(WIDTH as isize) == 0;
+    let mut single = Vec::with_capacity(bindings.len());
+    for (k, b) in bindings.iter().enumerate() {
+        single.push(match b.strides.get(last) {
+            Some(0) if !map.writes(k) => true,
+            Some(1)
+                if (bound.offsets[k] as usize).is_multiple_of(WIDTH)
+                    && b.strides[..last].iter().all(whole) =>
+            {
+                false
+            }
+            _ => return MapForm::Strided,
+        });
+    }
+    let alike = (0..bindings.len())
+        .all(|k| (0..k).all(|j| bound.bindings[j] != bound.bindings[k] || single[j] == single[k]));
+    if has_vectors(map) && alike && shape[last].is_multiple_of(WIDTH) {
+        MapForm::Rows(single)
+    } else {
+        MapForm::Strided
+    }
+}
+
 /// Which form of the convolution kernels: results, and the taps of a row, must be neighbours for those that slide.
 fn conv2d_form(block: &[u8]) -> &'static str {
     let p: Conv2dParams = bytemuck::pod_read_unaligned(block);
@@ -201,7 +229,7 @@ impl WgpuDevice {
         let form = if line {
             line_form(map, n, bindings, &bound)
         } else {
-            MapForm::Strided
+            rows_form(map, shape, bindings, &bound)
         };
         let variant = MapVariant {
             form: form.clone(),
@@ -224,6 +252,22 @@ impl WgpuDevice {
                 (
                     params::strided(shape, &strides, &pipeline.scalars, scalars),
                     n,
+                )
+            }
+            MapForm::Rows(_) => {
+                let last = shape.len() - 1;
+                let mut fours = shape.to_vec();
+                fours[last] /= WIDTH;
+                let by_fours = |b: &Binding<'_>| {
+                    let mut strides = b.strides.to_vec();
+                    strides[last] *= WIDTH as isize;
+                    strides
+                };
+                let strides: Vec<Vec<isize>> = bindings.iter().map(by_fours).collect();
+                let strides: Vec<&[isize]> = strides.iter().map(Vec::as_slice).collect();
+                (
+                    params::strided(&fours, &strides, &pipeline.scalars, scalars),
+                    n / WIDTH,
                 )
             }
         };

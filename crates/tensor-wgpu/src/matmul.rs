@@ -100,8 +100,8 @@ fn register(p: &MatmulParams, offsets: &[u32], group: u32) -> Plan {
     }
 }
 
-/// The form that reads by fours, if both operands have neighbours along one dimension and everything begins and ends at a
-/// multiple of four.
+/// The form that reads and writes by fours, if both operands have neighbours along one dimension and everything begins and
+/// ends at a multiple of four.
 fn vectors(p: &MatmulParams, offsets: &[u32]) -> Option<&'static str> {
     let whole = |n: i64| n.rem_euclid(4) == 0;
     // Along which of its dimensions an operand has neighbours: the first (k) or the other. `along` and `other` are its
@@ -119,8 +119,9 @@ fn vectors(p: &MatmulParams, offsets: &[u32]) -> Option<&'static str> {
     // Steps are divided by four, which would spoil those that go back.
     if [p.a_row, p.a_col, p.b_row, p.b_col].iter().any(|&s| s < 0)
         || !whole(p.k.into())
+        || !whole(p.n.into())
         || !batches.copied().all(|s| whole(s.into()))
-        || !offsets.iter().take(2).all(|&o| whole(o.into()))
+        || !offsets.iter().all(|&o| whole(o.into()))
     {
         return None;
     }

@@ -80,6 +80,7 @@ fn forms(map: &Map) -> Vec<MapForm> {
         forms.push(MapForm::Vectors(vec![false; count]));
         if !map.writes(0) {
             forms.push(MapForm::Vectors((0..count).map(|k| k == 0).collect()));
+            forms.push(MapForm::Rows((0..count).map(|k| k == 0).collect()));
         }
     }
     forms
@@ -89,7 +90,7 @@ fn forms(map: &Map) -> Vec<MapForm> {
 fn both(map: &Map) -> usize {
     let mut printed = 0;
     for form in forms(map) {
-        let vectors = matches!(form, MapForm::Vectors(_));
+        let vectors = matches!(form, MapForm::Vectors(_) | MapForm::Rows(_));
         if let Ok(p) = print_map(map, &MapVariant::plain(map, form.clone(), 256)) {
             validate(
                 &format!("{} {:?} {form:?}", map.name, map.operands),
@@ -232,7 +233,7 @@ fn several_outputs_scalars_and_shared_bindings() {
         );
         for form in forms(&map) {
             for bindings in [vec![0, 0, 1], vec![0, 1, 0], vec![0, 0, 0]] {
-                if matches!(&form, MapForm::Vectors(single) if single[0]) {
+                if matches!(&form, MapForm::Vectors(single) | MapForm::Rows(single) if single[0]) {
                     continue;
                 }
                 let variant = MapVariant {

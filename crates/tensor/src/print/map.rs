@@ -1,7 +1,8 @@
 //! Elementwise kernels in WGSL.
 //!
-//! Three forms of each. In a *line* all operands are dense in the same order, or one single element; *vectors* are lines
-//! of a multiple of four elements that begin at one (`vectors.rs`); *strided* walks up to eight dimensions. Types narrower
+//! Four forms of each. In a *line* all operands are dense in the same order, or one single element; *vectors* are lines
+//! of a multiple of four elements that begin at one (`vectors.rs`); *strided* walks up to eight dimensions, and *rows* does
+//! that four neighbours at a time. Types narrower
 //! than a word are packed: in a line one invocation makes all elements of each 32-bit word it writes, so no two invocations
 //! share a word; in the strided form neighbours of a word may belong to different invocations, so a lane is cleared and set
 //! by atomic operations, which never touch the other lanes.
@@ -25,6 +26,9 @@ pub enum MapForm {
     Line,
     /// By the strides of each operand.
     Strided,
+    /// By the strides of each operand, four neighbours of the last dimension at a time; for each operand whether one element
+    /// of it serves the whole row. Parameters count the last dimension in fours.
+    Rows(Vec<bool>),
 }
 
 /// Which variant of an elementwise kernel.
@@ -160,6 +164,7 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
     let scalars = scalar_slots(exprs.iter().copied());
     let bindings = representatives(&variant.bindings);
     let strided = variant.form == MapForm::Strided;
+    let walks = strided || matches!(variant.form, MapForm::Rows(_));
     // A binding holds atomics in the strided form if anything packed in it is written.
     let atomic = |k: usize| {
         strided
@@ -181,7 +186,13 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
     let (mut function, mut inner) = (String::new(), String::new());
     match &variant.form {
         MapForm::Vectors(single) => {
-            (function, inner) = vector_body(map, &scalars, &place, single)?;
+            (function, inner) = vector_body(map, &scalars, &place, single, false)?;
+        }
+        MapForm::Rows(single) => {
+            let vectors;
+            (function, vectors) = vector_body(map, &scalars, &place, single, true)?;
+            walk(map, &mut inner);
+            inner.push_str(&vectors);
         }
         MapForm::Line => line_body(map, &scalars, &place, &mut inner)?,
         MapForm::Strided => strided_body(map, &scalars, &place, &mut inner)?,
@@ -203,6 +214,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         MapForm::Vectors(_) => "// All operands are dense in the same order, or a single element. One invocation makes four elements.\n\n",
         MapForm::Line => "// All operands are dense in the same order, or a single element.\n\n",
         MapForm::Strided => "// Each operand is walked by its own strides.\n\n",
+        MapForm::Rows(_) => "// Each operand is walked by its own strides, four neighbours at a time.\n\n",
     });
     source.push_str(&library::header(variant.group));
     source.push_str("\nstruct Params {\n    n: u32,    // elements\n    rank: u32, // dimensions\n    pad0: u32,\n    pad1: u32,\n");
@@ -213,7 +225,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
             scalars.len().div_ceil(2)
         );
     }
-    if strided {
+    if walks {
         let rows = 8 * dim_vectors(map.operands.len());
         let _ = writeln!(
             source,
@@ -225,7 +237,9 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     source.push_str("}\n@group(1) @binding(1) var<uniform> p: Params;\n");
     for (b, &k) in bindings.iter().enumerate() {
         let kind = match &variant.form {
-            MapForm::Vectors(single) if !single[k] => vector_type(map.operands[k]),
+            MapForm::Vectors(single) | MapForm::Rows(single) if !single[k] => {
+                vector_type(map.operands[k])
+            }
             _ => storage_type(map.operands[k], atomic(k))?,
         };
         let also: Vec<String> = (0..map.operands.len())
@@ -317,12 +331,8 @@ fn values(
     Ok(out)
 }
 
-fn strided_body(
-    map: &Map,
-    scalars: &[(u8, DType)],
-    place: &PlaceOf<'_, '_>,
-    body: &mut String,
-) -> Result<(), Unsupported> {
+/// Statements that find the place of element `i` in every operand: `at0`, `at1`...
+fn walk(map: &Map, body: &mut String) {
     let vectors = dim_vectors(map.operands.len());
     let used: Vec<usize> = (0..map.operands.len())
         .filter(|&k| map.reads(k) || map.writes(k))
@@ -352,6 +362,15 @@ fn strided_body(
         );
     }
     body.push_str("    }\n");
+}
+
+fn strided_body(
+    map: &Map,
+    scalars: &[(u8, DType)],
+    place: &PlaceOf<'_, '_>,
+    body: &mut String,
+) -> Result<(), Unsupported> {
+    walk(map, body);
     let out = values(map, scalars, place, &|k| format!("at{k}"), "    ", body)?;
     for (k, text) in out {
         for statement in place(k).store(&format!("at{k}"), &text) {

@@ -131,13 +131,18 @@ pub(super) fn call(operands: &[DType], read: &[usize], single: &[bool], c: usize
 }
 
 /// The function that makes one element, and the body that calls it for four. `single` tells for each operand whether one
-/// element of it serves all.
+/// element of it serves all four; `walked`, whether the place of each was found before, as `at0`, `at1`...
 pub(super) fn vector_body(
     map: &Map,
     scalars: &[(u8, DType)],
     place: &PlaceOf<'_, '_>,
     single: &[bool],
+    walked: bool,
 ) -> Result<(String, String), Unsupported> {
+    let at = |k: usize| match walked {
+        true => format!("at{k} / {WIDTH}u"),
+        false => format!("off({k}u) / {WIDTH}u + i"),
+    };
     let read: Vec<usize> = (0..map.operands.len()).filter(|&k| map.reads(k)).collect();
     let outputs: Vec<(usize, &Expr, DType)> = map
         .outputs
@@ -149,10 +154,13 @@ pub(super) fn vector_body(
     for &k in &read {
         let _ = if single[k] {
             let load = place(k).load(&format!("at{k}"));
-            writeln!(body, "    let at{k} = off({k}u);\n    let a{k} = {load};")
+            if !walked {
+                let _ = writeln!(body, "    let at{k} = off({k}u);");
+            }
+            writeln!(body, "    let a{k} = {load};")
         } else {
             let name = place(k).name;
-            writeln!(body, "    let a{k} = {name}[off({k}u) / {WIDTH}u + i];")
+            writeln!(body, "    let a{k} = {name}[{}];", at(k))
         };
     }
     for c in 0..WIDTH {
@@ -166,7 +174,7 @@ pub(super) fn vector_body(
         };
         let value = vector(*dtype, &(0..WIDTH).map(part).collect::<Vec<_>>());
         let name = place(*k).name;
-        let _ = writeln!(body, "    {name}[off({k}u) / {WIDTH}u + i] = {value};");
+        let _ = writeln!(body, "    {name}[{}] = {value};", at(*k));
     }
     Ok((function, body))
 }
