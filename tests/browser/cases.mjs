@@ -112,7 +112,9 @@ function manners() {
       await go(page, "#/lesson/train");
       await fill(page, { batch: "0", epochs: "2" });
       await page.locator("#run").click();
-      assert.match(await page.locator("#field-batch-error").innerText(), /out of range \(1 to/);
+      const told = await page.locator("#field-batch-error").innerText();
+      assert.match(told, /out of range \(1 to/);
+      assert.doesNotMatch(told, /`/, "code is set as code");
       assert.equal(await page.evaluate(() => document.activeElement.id), "field-batch");
       assert.equal(await page.locator("#field-batch").getAttribute("aria-invalid"), "true");
       assert.equal(await page.locator("#field-epochs").inputValue(), "2");
