@@ -107,18 +107,23 @@ fn memory_is_flat_after_the_first_steps() {
             .map(|p| p.y)
             .expect("a point")
     };
+    // The first 50 steps, and the first epoch's evaluation, which comes after step 78 and has larger batches.
     assert_eq!(
         held("memory", 2000.0),
-        held("memory", 50.0),
+        held("memory", 100.0),
         "bytes held for tensors"
     );
+    assert!(held("memory", 50.0) <= held("memory", 100.0));
     if cfg!(target_os = "linux") {
-        let (early, late) = (held("process_memory", 50.0), held("process_memory", 2000.0));
-        println!("process memory after 50 steps {early} bytes, after 2,000 {late}");
+        let (early, late) = (
+            held("process_memory", 100.0),
+            held("process_memory", 2000.0),
+        );
+        println!("process memory after 100 steps {early} bytes, after 2,000 {late}");
         // The report itself grows by its losses.
         assert!(
             late < early + 4e6,
-            "{early} bytes after 50 steps, {late} after 2,000"
+            "{early} bytes after 100 steps, {late} after 2,000"
         );
     }
 }

@@ -1,0 +1,62 @@
+//! How many kernels a training step launches: what fusing saves, and what creeps back.
+
+use conformance::devices;
+use nn::optim::{AdamConfig, SgdConfig};
+use nn::{Adam, Init, Module, ModuleExt, Optimizer, Sequential, Sgd, models};
+use tensor::random::Generator;
+use tensor::{ClassLoss, Device, Tensor};
+
+/// Launches of a step whose loss stays on the device.
+fn launches(
+    model: &Sequential,
+    optimizer: &mut dyn Optimizer,
+    shape: &[usize],
+    device: &Device,
+) -> u64 {
+    let x = Tensor::randn(shape, &Generator::new(1), device).unwrap();
+    let labels: Vec<i64> = (0..shape[0] as i64).map(|i| i % 10).collect();
+    let y = Tensor::from_slice(&labels, &[shape[0]], device).unwrap();
+    let mut counted = 0;
+    // The first step makes the optimiser's state.
+    for _ in 0..2 {
+        let before = device.trace().launches();
+        optimizer.zero_grad();
+        let loss = model
+            .forward(&x)
+            .unwrap()
+            .cross_entropy(&y, ClassLoss::default())
+            .unwrap();
+        loss.backward().unwrap();
+        optimizer.step().unwrap();
+        counted = device.trace().launches() - before;
+    }
+    counted
+}
+
+#[test]
+fn a_step_launches_no_more_than_it_did() {
+    for device in devices::to_spoil() {
+        let generator = Generator::new(0);
+        let init = Init::new(&device, &generator);
+        let lenet = models::lenet(32, 2, 10, &init).unwrap();
+        let config = SgdConfig {
+            lr: 0.01,
+            momentum: 0.9,
+            ..SgdConfig::default()
+        };
+        let mut sgd = Sgd::new(lenet.parameters(), config).unwrap();
+        let of_lenet = launches(&lenet, &mut sgd, &[8, 3, 32, 32], &device);
+        let mlp = models::mlp(784, 128, 10, &init).unwrap();
+        let mut adam = Adam::new(mlp.parameters(), AdamConfig::default()).unwrap();
+        let of_mlp = launches(&mlp, &mut adam, &[8, 784], &device);
+        println!(
+            "{}: LeNet {of_lenet} launches a step, perceptron {of_mlp}",
+            device.id()
+        );
+        assert!(
+            of_lenet <= 60 && of_mlp <= 26,
+            "{}: {of_lenet}, {of_mlp}",
+            device.id()
+        );
+    }
+}
