@@ -9,6 +9,7 @@ mod batch;
 mod binding;
 mod device;
 mod fault;
+mod forms;
 mod launch;
 mod matmul;
 mod memory;
