@@ -359,15 +359,15 @@ fn more(r: Results, x: Rows, y: Columns) -> Results {
 fn store8(t: Tile8, r: Results) {
     let at = (off(2u) + (t.z * p.m + t.row) * p.n + t.col) / 4u;
     let step = p.n / 4u;
-    let more = t.col + 4u < p.n;
-    store_fours(at, t.row, r.low.r0, r.high.r0, more);
-    store_fours(at + step, t.row + 1u, r.low.r1, r.high.r1, more);
-    store_fours(at + 2u * step, t.row + 2u, r.low.r2, r.high.r2, more);
-    store_fours(at + 3u * step, t.row + 3u, r.low.r3, r.high.r3, more);
-    store_fours(at + 4u * step, t.row + 4u, r.low.r4, r.high.r4, more);
-    store_fours(at + 5u * step, t.row + 5u, r.low.r5, r.high.r5, more);
-    store_fours(at + 6u * step, t.row + 6u, r.low.r6, r.high.r6, more);
-    store_fours(at + 7u * step, t.row + 7u, r.low.r7, r.high.r7, more);
+    let two = t.col + 4u < p.n;
+    store_fours(at, t.row, r.low.r0, r.high.r0, two);
+    store_fours(at + step, t.row + 1u, r.low.r1, r.high.r1, two);
+    store_fours(at + 2u * step, t.row + 2u, r.low.r2, r.high.r2, two);
+    store_fours(at + 3u * step, t.row + 3u, r.low.r3, r.high.r3, two);
+    store_fours(at + 4u * step, t.row + 4u, r.low.r4, r.high.r4, two);
+    store_fours(at + 5u * step, t.row + 5u, r.low.r5, r.high.r5, two);
+    store_fours(at + 6u * step, t.row + 6u, r.low.r6, r.high.r6, two);
+    store_fours(at + 7u * step, t.row + 7u, r.low.r7, r.high.r7, two);
 }
 
 fn store_fours(at: u32, row: u32, low: vec4<f32>, high: vec4<f32>, two: bool) {

@@ -6,3 +6,4 @@ pub mod golden;
 pub mod layouts;
 pub mod ops;
 pub mod problem;
+pub mod step;

@@ -1,10 +1,11 @@
 //! How many kernels a training step launches: what fusing saves, and what creeps back.
 
 use conformance::devices;
+use conformance::step::step;
 use nn::optim::{AdamConfig, SgdConfig};
-use nn::{Adam, Init, Module, ModuleExt, Optimizer, Sequential, Sgd, models};
+use nn::{Adam, Init, ModuleExt, Optimizer, Sequential, Sgd, models};
 use tensor::random::Generator;
-use tensor::{ClassLoss, Device, Tensor};
+use tensor::{Device, Tensor};
 
 /// Launches of a step whose loss stays on the device.
 fn launches(
@@ -20,14 +21,7 @@ fn launches(
     // The first step makes the optimiser's state.
     for _ in 0..2 {
         let before = device.trace().launches();
-        optimizer.zero_grad();
-        let loss = model
-            .forward(&x)
-            .unwrap()
-            .cross_entropy(&y, ClassLoss::default())
-            .unwrap();
-        loss.backward().unwrap();
-        optimizer.step().unwrap();
+        step(model, optimizer, &x, &y);
         counted = device.trace().launches() - before;
     }
     counted

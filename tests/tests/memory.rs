@@ -1,11 +1,12 @@
 //! Training does not grow: neither what the device holds nor the process.
 
 use conformance::devices;
+use conformance::step::step;
 use nn::optim::AdamConfig;
-use nn::{Adam, Init, Module, ModuleExt, Optimizer, models};
+use nn::{Adam, Init, ModuleExt, models};
 use std::sync::{Mutex, PoisonError};
 use tensor::random::Generator;
-use tensor::{ClassLoss, DType, Device, Tensor};
+use tensor::{DType, Device, Tensor};
 
 /// Bytes of this process that are in memory, where the system says so.
 fn resident() -> Option<u64> {
@@ -28,19 +29,12 @@ fn train(device: &Device) {
     let pixels: Vec<f32> = (0..64 * 784).map(|i| (i % 255) as f32 / 255.0).collect();
     let labels: Vec<i64> = (0..64).map(|i| i % 10).collect();
     let mut early = None;
-    for step in 0..2000 {
+    for number in 0..2000 {
         let x = Tensor::from_slice(&pixels, &[64, 784], device).unwrap();
         let y = Tensor::from_slice(&labels, &[64], device).unwrap();
-        optimizer.zero_grad();
-        let loss = model
-            .forward(&x)
-            .unwrap()
-            .cross_entropy(&y, ClassLoss::default())
-            .unwrap();
-        loss.backward().unwrap();
-        optimizer.step().unwrap();
+        let loss = step(&model, &mut optimizer, &x, &y);
         assert!(pollster::block_on(loss.item()).unwrap().is_finite());
-        if step == 50 {
+        if number == 50 {
             early = Some((device.backend().memory().stats(), resident()));
         }
     }

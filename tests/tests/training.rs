@@ -1,15 +1,16 @@
 //! Forty steps of LeNet on real images follow PyTorch's losses, gradients and weights.
 
 use conformance::golden::Value64;
+use conformance::step::step;
 use conformance::{devices, golden};
 use nn::optim::{AdamConfig, SgdConfig};
-use nn::{Adam, Init, Module, ModuleExt, Optimizer, Sequential, Sgd, models};
+use nn::{Adam, Init, ModuleExt, Optimizer, Sequential, Sgd, models};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use tensor::random::Generator;
-use tensor::{ClassLoss, DType, Device, Tensor};
+use tensor::{DType, Device, Tensor};
 
 #[derive(Deserialize)]
 struct Run {
@@ -210,15 +211,7 @@ impl<'a> Training<'a> {
         )
         .unwrap();
         let y = Tensor::from_slice(&labels[from..from + batch], &[batch], &self.device).unwrap();
-        self.optimizer.zero_grad();
-        let loss = self
-            .model
-            .forward(&x)
-            .unwrap()
-            .cross_entropy(&y, ClassLoss::default())
-            .unwrap();
-        loss.backward().unwrap();
-        self.optimizer.step().unwrap();
+        let loss = step(&self.model, self.optimizer.as_mut(), &x, &y);
         pollster::block_on(loss.item()).unwrap()
     }
 }

@@ -26,18 +26,14 @@ impl<'a> Init<'a> {
 
     /// Uniform in `[-bound, bound)`, drawn on the host.
     pub fn uniform(&self, shape: &[usize], bound: f64) -> Result<Tensor> {
-        let count = Tensor::room("uniform", shape, self.dtype, self.device)?;
-        let mut values = vec![0f32; count];
-        let bound = bound as f32;
-        self.generator
-            .reserve(values.len() as u64)
-            .uniform_f32_between(-bound, bound, &mut values);
-        Tensor::from_f64s(
-            values.into_iter().map(f64::from),
-            shape,
-            self.dtype,
-            self.device,
-        )
+        Tensor::generate("uniform", shape, self.dtype, self.device, |count| {
+            let mut values = vec![0f32; count];
+            let bound = bound as f32;
+            self.generator
+                .reserve(count as u64)
+                .uniform_f32_between(-bound, bound, &mut values);
+            values.into_iter().map(f64::from)
+        })
     }
 
     /// PyTorch's default for linear and convolutional layers, weight and bias alike: uniform within 1 / sqrt(fan_in).

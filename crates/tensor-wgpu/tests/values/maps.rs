@@ -213,15 +213,19 @@ fn odd_lengths_and_places_leave_neighbours_alone() {
     let Some(device) = device() else { return };
     for dtype in STORED {
         let size = dtype.size();
-        for (offset, n) in [
-            (0, 1),
-            (0, 3),
-            (0, 5),
-            (1, 6),
-            (2, 2),
-            (3, 9),
-            (4, 7),
-            (5, 64),
+        for (from, offset, n) in [
+            (2, 0, 1),
+            (2, 0, 3),
+            (2, 0, 5),
+            (2, 1, 6),
+            (2, 2, 2),
+            (2, 3, 9),
+            (2, 4, 7),
+            (2, 5, 64),
+            // By fours.
+            (4, 0, 4),
+            (8, 4, 8),
+            (0, 12, 64),
         ] {
             let data: Vec<u8> = samples(dtype)
                 .iter()
@@ -233,7 +237,7 @@ fn odd_lengths_and_places_leave_neighbours_alone() {
                 Raw {
                     dtype,
                     bytes: data.clone(),
-                    offset: 2,
+                    offset: from,
                     strides: vec![1],
                 },
                 Raw {

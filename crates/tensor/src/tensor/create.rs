@@ -104,10 +104,54 @@ impl Tensor {
         Tensor::ones(self.shape(), self.dtype(), self.device())
     }
 
-    /// The elements of `shape`, if the device has room for them: asked before the host prepares their values, since a
-    /// program that the host refuses memory just ends.
-    pub fn room(op: &'static str, shape: &[usize], dtype: DType, device: &Device) -> Result<usize> {
-        Tensor::uninit(shape, dtype, device, op).map(|t| t.numel())
+    /// Values that the host makes once the device has room for them: a program that asks the host for too much just ends.
+    pub(super) fn prepared<T: Element>(
+        op: &'static str,
+        shape: &[usize],
+        device: &Device,
+        values: impl FnOnce(usize) -> Vec<T>,
+    ) -> Result<Tensor> {
+        let out = Tensor::uninit(shape, T::DTYPE, device, op)?;
+        let values = values(out.numel());
+        if values.len() != out.numel() {
+            return Err(Error::DataLength {
+                numel: values.len(),
+                shape: shape.to_vec(),
+            });
+        }
+        if !values.is_empty() {
+            let bytes = bytemuck::cast_slice(&values);
+            device.backend().upload(out.storage().buffer(), 0, bytes)?;
+        }
+        Ok(out)
+    }
+
+    /// As many values as `shape` has elements, converted to `dtype` on the host, which is asked for them once the device
+    /// has room.
+    pub fn generate<I: Iterator<Item = f64>>(
+        op: &'static str,
+        shape: &[usize],
+        dtype: DType,
+        device: &Device,
+        values: impl FnOnce(usize) -> I,
+    ) -> Result<Tensor> {
+        macro_rules! of {
+            ($element:ty) => {
+                Tensor::prepared(op, shape, device, |n| {
+                    values(n).take(n).map(<$element>::from_f64).collect()
+                })
+            };
+        }
+        match dtype {
+            DType::Bool => of!(crate::Bool),
+            DType::U8 => of!(u8),
+            DType::I32 => of!(i32),
+            DType::I64 => of!(i64),
+            DType::F16 => of!(f16),
+            DType::BF16 => of!(bf16),
+            DType::F32 => of!(f32),
+            DType::F64 => of!(f64),
+        }
     }
 
     /// `start`, `start + step`, ... below (above, for a negative step) `end`.
@@ -126,9 +170,9 @@ impl Tensor {
                 "step away from start towards end, by a step that is not 0",
             ));
         }
-        let n = Tensor::room("arange", &[count as usize], dtype, device)?;
-        let values = (0..n).map(|i| start + i as f64 * step);
-        Tensor::from_f64s(values, &[n], dtype, device)
+        Tensor::generate("arange", &[count as usize], dtype, device, |n| {
+            (0..n).map(|i| start + i as f64 * step)
+        })
     }
 
     /// Values given as float64, converted to `dtype` on the host.
@@ -160,8 +204,8 @@ impl Tensor {
 
     /// The identity matrix.
     pub fn eye(n: usize, dtype: DType, device: &Device) -> Result<Tensor> {
-        let count = Tensor::room("eye", &[n, n], dtype, device)?;
-        let values = (0..count).map(|i| if i / n == i % n { 1.0 } else { 0.0 });
-        Tensor::from_f64s(values, &[n, n], dtype, device)
+        Tensor::generate("eye", &[n, n], dtype, device, |count| {
+            (0..count).map(|i| if i / n == i % n { 1.0 } else { 0.0 })
+        })
     }
 }

@@ -44,23 +44,21 @@ impl Tensor {
 
     /// Standard normal, made on the host so that every device gets the same values.
     pub fn randn(shape: &[usize], generator: &Generator, device: &Device) -> Result<Tensor> {
-        let count = Tensor::room("randn", shape, DType::F32, device)?;
-        let mut values = vec![0f32; count];
-        generator
-            .reserve(2 * values.len() as u64)
-            .normal_f32(0.0, 1.0, &mut values);
-        Tensor::from_slice(&values, shape, device)
+        Tensor::prepared("randn", shape, device, |count| {
+            let mut values = vec![0f32; count];
+            generator
+                .reserve(2 * count as u64)
+                .normal_f32(0.0, 1.0, &mut values);
+            values
+        })
     }
 
     /// A random order of `0..n`, as int64.
     pub fn randperm(n: usize, generator: &Generator, device: &Device) -> Result<Tensor> {
-        let n = Tensor::room("randperm", &[n], DType::I64, device)?;
-        let order: Vec<i64> = generator
-            .permutation(n)
-            .into_iter()
-            .map(|i| i as i64)
-            .collect();
-        Tensor::from_slice(&order, &[n], device)
+        Tensor::prepared("randperm", &[n], device, |n| {
+            let order = generator.permutation(n).into_iter();
+            order.map(|i| i as i64).collect()
+        })
     }
 
     /// Zero each element with probability `p` and scale the others by 1 / (1 - p).
