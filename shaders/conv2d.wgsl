@@ -39,8 +39,8 @@ struct Conv2dParams {
     dilation_w: u32,
     bias: u32,
     parts: u32,
-    pad0: u32,
-    pad1: u32,
+    relu: u32,
+    pad: u32,
 }
 @group(1) @binding(1) var<uniform> p: Conv2dParams;
 
@@ -220,6 +220,8 @@ fn store_filter(c: Tile, k: u32, sums: vec4<f32>) {
     if (k >= c.made) { return; }
     var values = sums;
     if (p.bias != 0u) { values += vec4<f32>(conv_bias[off(2u) + c.channel + k]); }
+    // A NaN is not below zero, and stays one.
+    if (p.relu != 0u) { values = select(values, vec4<f32>(), values < vec4<f32>()); }
     let at = off(3u) + ((c.image * p.filters + c.channel + k) * p.out_h + c.row) * p.out_w + c.column;
     conv_out[at] = values.x;
     if (c.column + 1u < p.out_w) { conv_out[at + 1u] = values.y; }

@@ -1,4 +1,5 @@
-// Matrix products, batched, of operands with any strides: out[z, i, j] = sum over k of a[z, i, k] * b[z, k, j].
+// Matrix products, batched, of operands with any strides: out[z, i, j] = sum over k of a[z, i, k] * b[z, k, j] + bias_in[j],
+// below zero stored as zero if p.relu says so: what a linear layer and its ReLU need, without launches of their own.
 //
 // Forms of one kernel; the device's tuning run chooses between registers and tiles, the shape decides for the rest.
 //   register  one invocation makes 4 x 4 results in registers and reads both operands from memory (or its caches). No
@@ -16,7 +17,8 @@
 
 @group(0) @binding(0) var<storage, read_write> a: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b: array<f32>;
-@group(0) @binding(2) var<storage, read_write> product: array<f32>;
+@group(0) @binding(2) var<storage, read_write> bias_in: array<f32>;
+@group(0) @binding(3) var<storage, read_write> product: array<f32>;
 
 struct MatmulParams {
     m: u32,
@@ -30,6 +32,10 @@ struct MatmulParams {
     batch_shape: vec4<u32>,
     a_batch: vec4<i32>,
     b_batch: vec4<i32>,
+    bias: u32,
+    relu: u32,
+    pad0: u32,
+    pad1: u32,
 }
 @group(1) @binding(1) var<uniform> p: MatmulParams;
 
@@ -70,7 +76,10 @@ fn matmul_small(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation
         at_a += step_a;
         at_b += step_b;
     }
-    product[off(2u) + i] = (sum.x + sum.y) + (sum.z + sum.w);
+    var value = (sum.x + sum.y) + (sum.z + sum.w);
+    if (p.bias != 0u) { value += bias_in[off(2u) + col]; }
+    if (p.relu != 0u && value < 0.0) { value = 0.0; }
+    product[off(3u) + i] = value;
 }
 
 @compute @workgroup_size(WG)
@@ -123,7 +132,7 @@ fn matmul_register(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocat
         at_a += step_a;
         at_b += step_b;
     }
-    let out = off(2u) + z * p.m * p.n;
+    let out = off(3u) + z * p.m * p.n;
     store_row(out, row, col, r0);
     store_row(out, row + 1u, col, r1);
     store_row(out, row + 2u, col, r2);
@@ -200,7 +209,7 @@ fn matmul_register8(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invoca
         at_b_low += vec4<u32>(u32(p.b_row));
         at_b_high += vec4<u32>(u32(p.b_row));
     }
-    let out = off(2u) + z * p.m * p.n;
+    let out = off(3u) + z * p.m * p.n;
     store_row(out, row, col, r0);
     store_row(out, row, col + 4u, s0);
     store_row(out, row + 1u, col, r1);
@@ -354,20 +363,33 @@ fn more(r: Results, x: Rows, y: Columns) -> Results {
             r.high.r7 + row_by(x.r7, y.high0, y.high1, y.high2, y.high3)));
 }
 
-@group(0) @binding(2) var<storage, read_write> product_fours: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> bias_by_fours: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> product_fours: array<vec4<f32>>;
 
 fn store8(t: Tile8, r: Results) {
-    let at = (off(2u) + (t.z * p.m + t.row) * p.n + t.col) / 4u;
+    let at = (off(3u) + (t.z * p.m + t.row) * p.n + t.col) / 4u;
     let step = p.n / 4u;
     let two = t.col + 4u < p.n;
-    store_fours(at, t.row, r.low.r0, r.high.r0, two);
-    store_fours(at + step, t.row + 1u, r.low.r1, r.high.r1, two);
-    store_fours(at + 2u * step, t.row + 2u, r.low.r2, r.high.r2, two);
-    store_fours(at + 3u * step, t.row + 3u, r.low.r3, r.high.r3, two);
-    store_fours(at + 4u * step, t.row + 4u, r.low.r4, r.high.r4, two);
-    store_fours(at + 5u * step, t.row + 5u, r.low.r5, r.high.r5, two);
-    store_fours(at + 6u * step, t.row + 6u, r.low.r6, r.high.r6, two);
-    store_fours(at + 7u * step, t.row + 7u, r.low.r7, r.high.r7, two);
+    var add_low = vec4<f32>();
+    var add_high = vec4<f32>();
+    if (p.bias != 0u) {
+        let from_bias = halves(off(2u), t.col, p.n);
+        add_low = bias_by_fours[from_bias.x];
+        add_high = bias_by_fours[from_bias.x + from_bias.y];
+    }
+    store_fours(at, t.row, finish(r.low.r0 + add_low), finish(r.high.r0 + add_high), two);
+    store_fours(at + step, t.row + 1u, finish(r.low.r1 + add_low), finish(r.high.r1 + add_high), two);
+    store_fours(at + 2u * step, t.row + 2u, finish(r.low.r2 + add_low), finish(r.high.r2 + add_high), two);
+    store_fours(at + 3u * step, t.row + 3u, finish(r.low.r3 + add_low), finish(r.high.r3 + add_high), two);
+    store_fours(at + 4u * step, t.row + 4u, finish(r.low.r4 + add_low), finish(r.high.r4 + add_high), two);
+    store_fours(at + 5u * step, t.row + 5u, finish(r.low.r5 + add_low), finish(r.high.r5 + add_high), two);
+    store_fours(at + 6u * step, t.row + 6u, finish(r.low.r6 + add_low), finish(r.high.r6 + add_high), two);
+    store_fours(at + 7u * step, t.row + 7u, finish(r.low.r7 + add_low), finish(r.high.r7 + add_high), two);
+}
+
+// A NaN is not below zero, and stays one.
+fn finish(values: vec4<f32>) -> vec4<f32> {
+    return select(values, vec4<f32>(), (values < vec4<f32>()) & vec4<bool>(p.relu != 0u));
 }
 
 fn store_fours(at: u32, row: u32, low: vec4<f32>, high: vec4<f32>, two: bool) {
@@ -441,9 +463,16 @@ fn matmul_vectors_mk(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invoc
 }
 
 // Four results of one row, as far as they exist.
-fn store_row(out: u32, row: u32, col: u32, values: vec4<f32>) {
+fn store_row(out: u32, row: u32, col: u32, sums: vec4<f32>) {
     if (row >= p.m || col >= p.n) { return; }
     let at = out + row * p.n + col;
+    var added = vec4<f32>();
+    if (p.bias != 0u) {
+        // Columns past the edge repeat the last one; they are not stored.
+        let from_bias = off(2u) + min(vec4<u32>(col) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(p.n - 1u));
+        added = vec4<f32>(bias_in[from_bias.x], bias_in[from_bias.y], bias_in[from_bias.z], bias_in[from_bias.w]);
+    }
+    let values = finish(sums + added);
     product[at] = values.x;
     if (col + 1u < p.n) { product[at + 1u] = values.y; }
     if (col + 2u < p.n) { product[at + 2u] = values.z; }
@@ -531,7 +560,7 @@ fn matmul_tile(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_
         }
         workgroupBarrier();
     }
-    let out = off(2u) + z * p.m * p.n;
+    let out = off(3u) + z * p.m * p.n;
     let row = first_row + 4u * my_row;
     let col = first_col + 4u * my_col;
     if (col >= p.n) { return; }

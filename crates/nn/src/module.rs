@@ -74,6 +74,17 @@ pub trait Module: Send + Sync {
     /// The forward pass.
     fn forward(&self, x: &Tensor) -> Result<Tensor>;
 
+    /// The forward pass and a ReLU after it as one operation, if this module has that.
+    fn forward_relu(&self, x: &Tensor) -> Option<Result<Tensor>> {
+        let _ = x;
+        None
+    }
+
+    /// Whether it is a ReLU, which the module before it may take over.
+    fn is_relu(&self) -> bool {
+        false
+    }
+
     /// Add all parameters and buffers, names beginning with `prefix`, in PyTorch's order.
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {
         let _ = (prefix, into);

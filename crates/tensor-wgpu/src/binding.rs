@@ -154,7 +154,7 @@ pub(crate) fn bind(
 }
 
 /// Refuse a launch that reads or writes what another of its operands writes.
-fn check_overlap(
+pub(crate) fn check_overlap(
     operands: &[Operand<'_, '_>],
     elementwise: bool,
     name: &'static str,

@@ -59,6 +59,11 @@ impl WgpuDevice {
                 launch.bindings,
                 (launch.bytes, launch.flops),
             ),
+            Work::Maps {
+                map,
+                lengths,
+                scalars,
+            } => self.map_sets(state, map, lengths, scalars, launch.bindings),
             Work::Reduce {
                 reduce,
                 shape,
@@ -81,7 +86,7 @@ impl WgpuDevice {
         }
     }
 
-    fn map_kernel(
+    pub(crate) fn map_kernel(
         &self,
         state: &mut State,
         map: &Arc<Map>,
@@ -163,6 +168,10 @@ impl WgpuDevice {
                     params::strided(shape, &strides, &pipeline.scalars, scalars),
                     n,
                 )
+            }
+            MapForm::Sets => {
+                let reason = "several sets have a launch of their own".to_owned();
+                return Err(self.trouble.failure(map.name, reason));
             }
             MapForm::Rows(_) => {
                 let last = shape.len() - 1;
@@ -457,96 +466,4 @@ fn header(offsets: &[u32], count: u32, row: u32, check: u32, first: u32) -> Head
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::device::Rates;
-    use tensor::device::Backend;
-    use tensor::kernels::matmul::{MATMUL, MatmulParams};
-
-    /// On a device that is reckoned to be slow, work is cut into dispatches; the results are the same.
-    #[test]
-    fn long_work_is_cut() {
-        let Ok(device) = pollster::block_on(crate::open::open_raw(0, Default::default())) else {
-            println!("skipped: no adapter");
-            return;
-        };
-        let n = 96usize;
-        let values: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32 - 3.0).collect();
-        let want: Vec<f32> = (0..n * n)
-            .map(|i| {
-                (0..n)
-                    .map(|k| values[i / n * n + k] * values[k * n + i % n])
-                    .sum()
-            })
-            .collect();
-        let side = n as u32;
-        let params = MatmulParams {
-            m: side,
-            n: side,
-            k: side,
-            batch: 1,
-            a_row: side as i32,
-            a_col: 1,
-            b_row: side as i32,
-            b_col: 1,
-            batch_shape: [1; 4],
-            a_batch: [0; 4],
-            b_batch: [0; 4],
-        };
-        let a = device.alloc(4 * n * n).unwrap();
-        let out = device.alloc(4 * n * n).unwrap();
-        device.upload(&a, 0, bytemuck::cast_slice(&values)).unwrap();
-        let bind = |buffer| Binding {
-            buffer,
-            dtype: DType::F32,
-            offset: 0,
-            span: (0, n * n),
-            strides: &[],
-        };
-        let flops = 2 * (n * n * n) as u64;
-        for form in matmul::Tuned::ALL {
-            let before = {
-                let mut state = device.lock();
-                state.matmul = form;
-                // The whole product would take three seconds.
-                state.rates = Rates {
-                    flops_per_ms: flops as f64 / 3000.0,
-                    bytes_per_ms: 1e12,
-                };
-                state.batch.submissions
-            };
-            device.upload(&out, 0, &vec![0; 4 * n * n]).unwrap();
-            let work = Work::Kernel {
-                kernel: &MATMUL,
-                params: bytemuck::bytes_of(&params),
-                grid: Grid::Invocations(n * n),
-                check: None,
-            };
-            device
-                .launch(&Launch {
-                    work,
-                    bindings: &[bind(&a), bind(&a), bind(&out)],
-                    bytes: 0,
-                    flops,
-                })
-                .unwrap();
-            let mut bytes = vec![0; 4 * n * n];
-            pollster::block_on(device.read(&out, 0, &mut bytes)).unwrap();
-            let got: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
-            assert_eq!(got, want, "{form:?}");
-            let submissions = device.lock().batch.submissions - before;
-            // As many as there are workgroups to share out.
-            assert!(submissions >= 3, "{form:?}: {submissions} submissions");
-        }
-    }
-
-    #[test]
-    fn folded_grids_cover_their_groups() {
-        for groups in [1, 65_535, 65_536, 131_071, 1 << 24] {
-            let (grid, row) = fold(groups);
-            assert!(grid[0] as usize * grid[1] as usize >= groups);
-            assert!(grid[0] <= WIDEST && grid[1] <= WIDEST);
-            assert_eq!(grid[0], row);
-        }
-    }
-}
+mod tests;

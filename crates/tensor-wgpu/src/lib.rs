@@ -17,6 +17,7 @@ mod open;
 mod pipeline;
 mod read;
 mod reduce;
+mod sets;
 pub mod shader;
 mod signal;
 mod trouble;

@@ -18,7 +18,7 @@ use tensor::{DeviceId, Error, Result};
 /// Bytes of the launch's header.
 pub(crate) const HEADER_BYTES: u64 = 64;
 /// Bytes of a kernel's parameters that are bound, whatever it declares.
-pub(crate) const PARAMS_BYTES: u64 = 1024;
+pub(crate) const PARAMS_BYTES: u64 = tensor::print::PARAMS_BYTES as u64;
 
 /// A compiled kernel.
 pub(crate) struct Pipeline {

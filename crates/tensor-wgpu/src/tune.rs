@@ -153,13 +153,17 @@ async fn product(device: &WgpuDevice, n: usize) -> Result<f64> {
         batch_shape: [1; 4],
         a_batch: [0; 4],
         b_batch: [0; 4],
+        bias: 0,
+        relu: 0,
+        pad: [0; 2],
     };
     let buffers = [
         device.alloc(4 * n * n)?,
         device.alloc(4 * n * n)?,
         device.alloc(4 * n * n)?,
     ];
-    let bindings = buffers.each_ref().map(|b| dense(b, n * n));
+    let [a, b, out] = buffers.each_ref().map(|b| dense(b, n * n));
+    let bindings = [a, b, b, out];
     let work = Work::Kernel {
         kernel: &MATMUL,
         params: bytemuck::bytes_of(&params),

@@ -83,6 +83,9 @@ fn forms(map: &Map) -> Vec<MapForm> {
             forms.push(MapForm::Rows((0..count).map(|k| k == 0).collect()));
         }
     }
+    if map.operands.iter().all(|d| *d == DType::F32) {
+        forms.push(MapForm::Sets);
+    }
     forms
 }
 
@@ -90,7 +93,7 @@ fn forms(map: &Map) -> Vec<MapForm> {
 fn both(map: &Map) -> usize {
     let mut printed = 0;
     for form in forms(map) {
-        let vectors = matches!(form, MapForm::Vectors(_) | MapForm::Rows(_));
+        let vectors = !matches!(form, MapForm::Line | MapForm::Strided);
         if let Ok(p) = print_map(map, &MapVariant::plain(map, form.clone(), 256)) {
             validate(
                 &format!("{} {:?} {form:?}", map.name, map.operands),
@@ -351,6 +354,20 @@ fn generated_source_reads_well() {
                 .source
         );
     }
+    let momentum = Map {
+        name: "momentum",
+        operands: vec![f; 3],
+        outputs: vec![
+            (0, Expr::arg(0) - Expr::scalar(0, f) * Expr::arg(2)),
+            (2, Expr::arg(1) + Expr::arg(2)),
+        ],
+    };
+    insta::assert_snapshot!(
+        "momentum_sets",
+        print_map(&momentum, &MapVariant::plain(&momentum, MapForm::Sets, 256))
+            .unwrap()
+            .source
+    );
     let add = Map::new(
         "add",
         &[f, f],

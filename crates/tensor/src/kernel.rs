@@ -155,6 +155,16 @@ pub enum Work<'a> {
         /// Its run-time numbers.
         scalars: &'a [f64],
     },
+    /// An elementwise kernel over several sets of dense operands: bindings are those of the first set, then of the
+    /// second, and so on.
+    Maps {
+        /// The kernel.
+        map: &'a Arc<Map>,
+        /// Elements of each set.
+        lengths: &'a [usize],
+        /// Its run-time numbers, the same for all sets.
+        scalars: &'a [f64],
+    },
     /// A reduction over the dimensions from `kept` on. The output's strides cover the kept dimensions only.
     Reduce {
         /// The kernel.
@@ -259,7 +269,7 @@ impl Launch<'_> {
     /// The name that the trace shows.
     pub fn name(&self) -> &'static str {
         match &self.work {
-            Work::Map { map, .. } => map.name,
+            Work::Map { map, .. } | Work::Maps { map, .. } => map.name,
             Work::Reduce { reduce, .. } => reduce.name,
             Work::Kernel { kernel, .. } => kernel.name,
         }

@@ -10,6 +10,7 @@ pub mod library;
 pub mod map;
 pub mod params;
 pub mod reduce;
+pub mod sets;
 mod text;
 pub mod vectors;
 pub mod wgsl;
@@ -19,6 +20,9 @@ pub use reduce::{ReduceVariant, Way, print_reduce};
 pub use text::{Dialect, Text};
 
 use crate::dtype::DType;
+
+/// Bytes that every launch has for its parameters.
+pub const PARAMS_BYTES: usize = 1024;
 
 /// A generated kernel.
 #[derive(Clone, Debug, PartialEq)]

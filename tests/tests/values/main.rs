@@ -3,6 +3,7 @@
 mod empty;
 mod extremes;
 mod formats;
+mod fused;
 mod gradients;
 mod half;
 mod integers;

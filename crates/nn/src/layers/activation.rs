@@ -4,7 +4,7 @@ use crate::module::Module;
 use tensor::{Result, Tensor};
 
 macro_rules! activation {
-    ($($(#[$doc:meta])* $name:ident $class:literal $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $class:literal $method:ident $is_relu:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
         pub struct $name;
@@ -16,21 +16,24 @@ macro_rules! activation {
             fn forward(&self, x: &Tensor) -> Result<Tensor> {
                 x.$method()
             }
+            fn is_relu(&self) -> bool {
+                $is_relu
+            }
         }
     )*};
 }
 
 activation! {
     /// max(x, 0).
-    Relu "ReLU" relu;
+    Relu "ReLU" relu true;
     /// 1 / (1 + e^-x).
-    Sigmoid "Sigmoid" sigmoid;
+    Sigmoid "Sigmoid" sigmoid false;
     /// Hyperbolic tangent.
-    Tanh "Tanh" tanh;
+    Tanh "Tanh" tanh false;
     /// x times the normal distribution function.
-    Gelu "GELU" gelu;
+    Gelu "GELU" gelu false;
     /// x sigmoid(x).
-    Silu "SiLU" silu;
+    Silu "SiLU" silu false;
 }
 
 /// x for positive x, `negative_slope` x below.

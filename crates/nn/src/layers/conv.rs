@@ -64,6 +64,11 @@ impl Module for Conv2d {
         x.conv2d(&self.weight.tensor(), bias.as_ref(), self.options)
     }
 
+    fn forward_relu(&self, x: &Tensor) -> Option<Result<Tensor>> {
+        let bias = self.bias.as_ref().map(Parameter::tensor);
+        Some(x.conv2d_relu(&self.weight.tensor(), bias.as_ref(), self.options))
+    }
+
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {
         entry(into, prefix, "weight", Kind::Parameter, &self.weight);
         if let Some(bias) = &self.bias {

@@ -39,6 +39,11 @@ impl Module for Linear {
         x.linear(&self.weight.tensor(), bias.as_ref())
     }
 
+    fn forward_relu(&self, x: &Tensor) -> Option<Result<Tensor>> {
+        let bias = self.bias.as_ref().map(Parameter::tensor);
+        Some(x.linear_relu(&self.weight.tensor(), bias.as_ref()))
+    }
+
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {
         entry(into, prefix, "weight", Kind::Parameter, &self.weight);
         if let Some(bias) = &self.bias {

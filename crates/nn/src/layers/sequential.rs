@@ -1,9 +1,10 @@
 //! Modules one after another.
 
 use crate::module::{Entry, Module};
+use tensor::fused::is_fused;
 use tensor::{Result, Tensor};
 
-/// Runs its modules in order. They are named `0`, `1`, ... or as they were added.
+/// Runs its modules in order, a ReLU within the layer before it ([`tensor::fused`]). They are named `0`, `1`, ... or as they were added.
 #[derive(Default)]
 pub struct Sequential {
     modules: Vec<(String, Box<dyn Module>)>,
@@ -41,9 +42,22 @@ impl Module for Sequential {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        self.modules
-            .iter()
-            .try_fold(x.alias(), |x, (_, module)| module.forward(&x))
+        let mut x = x.alias();
+        let mut left = self.modules.iter().map(|(_, module)| module).peekable();
+        while let Some(module) = left.next() {
+            let fused = match left.peek() {
+                Some(next) if next.is_relu() && is_fused() => module.forward_relu(&x),
+                _ => None,
+            };
+            x = match fused {
+                Some(y) => {
+                    left.next();
+                    y?
+                }
+                None => module.forward(&x)?,
+            };
+        }
+        Ok(x)
     }
 
     fn collect(&self, prefix: &str, into: &mut Vec<Entry>) {

@@ -1,6 +1,6 @@
 //! Adam and AdamW.
 
-use super::{Kernels, Optimizer, State, Terms, require, require_parameters, run};
+use super::{Kernels, Optimizer, State, Terms, Updates, require, require_parameters};
 use crate::module::Parameter;
 use tensor::expr::Unary;
 use tensor::kernel::Map;
@@ -69,6 +69,7 @@ impl Moments {
 
     fn step(&mut self) -> Result<()> {
         let c = self.config;
+        let mut updates = Updates::default();
         for (i, parameter) in self.parameters.iter().enumerate() {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
@@ -92,10 +93,10 @@ impl Moments {
                 through,
                 direct,
             ];
-            run(&kernel, &p, &g, state, &scalars)?;
+            updates.push(kernel, (&p, &g), state, &scalars)?;
             self.steps[i] = step;
         }
-        Ok(())
+        updates.run()
     }
 }
 

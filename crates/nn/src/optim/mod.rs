@@ -1,4 +1,4 @@
-//! Optimisers with PyTorch's formulas. Each parameter's update, state included, is one launch.
+//! Optimisers with PyTorch's formulas. A step, state included, is one launch for all parameters where the device can.
 
 mod adam;
 mod rmsprop;
@@ -101,19 +101,49 @@ impl Kernels {
     }
 }
 
-/// Run an update over parameter, gradient and state.
-fn run(
-    kernel: &Arc<Map>,
-    parameter: &Tensor,
-    grad: &Tensor,
-    state: &[Tensor],
-    scalars: &[f64],
-) -> Result<()> {
-    let own = parameter.detach();
-    let grad = grad.to_dtype(own.dtype())?;
-    let mut operands = vec![&own, &grad];
-    operands.extend(state);
-    no_grad(|| tensor::fused::update(kernel, &operands, scalars))
+/// The updates of one step, which run together where kernel and run-time numbers agree.
+#[derive(Default)]
+struct Updates(Vec<Update>);
+
+struct Update {
+    kernel: Arc<Map>,
+    scalars: Vec<f64>,
+    /// Parameter, gradient and state, of each parameter.
+    sets: Vec<Vec<Tensor>>,
+}
+
+impl Updates {
+    /// One parameter's update.
+    fn push(
+        &mut self,
+        kernel: Arc<Map>,
+        (parameter, grad): (&Tensor, &Tensor),
+        state: &[Tensor],
+        scalars: &[f64],
+    ) -> Result<()> {
+        let own = parameter.detach();
+        let mut operands = vec![no_grad(|| grad.to_dtype(own.dtype()))?];
+        operands.insert(0, own);
+        operands.extend(state.iter().map(Tensor::alias));
+        let same = |u: &&mut Update| Arc::ptr_eq(&u.kernel, &kernel) && u.scalars == scalars;
+        match self.0.iter_mut().find(same) {
+            Some(update) => update.sets.push(operands),
+            None => self.0.push(Update {
+                kernel,
+                scalars: scalars.to_vec(),
+                sets: vec![operands],
+            }),
+        }
+        Ok(())
+    }
+
+    fn run(self) -> Result<()> {
+        for update in &self.0 {
+            let sets: Vec<Vec<&Tensor>> = update.sets.iter().map(|s| s.iter().collect()).collect();
+            no_grad(|| tensor::fused::update_all(&update.kernel, &sets, &update.scalars))?;
+        }
+        Ok(())
+    }
 }
 
 /// Scale all gradients so that their common norm is at most `max_norm`; gives the norm before, still on the device.

@@ -1,6 +1,6 @@
 //! RMSprop.
 
-use super::{Kernels, Optimizer, State, Terms, require, require_parameters, run};
+use super::{Kernels, Optimizer, State, Terms, Updates, require, require_parameters};
 use crate::module::Parameter;
 use tensor::expr::Unary;
 use tensor::kernel::Map;
@@ -80,15 +80,15 @@ impl Optimizer for RmsProp {
 
     fn step(&mut self) -> Result<()> {
         let c = self.config;
+        let mut updates = Updates::default();
         for (i, parameter) in self.parameters.iter().enumerate() {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
             let kernel = self.kernels.get(p.dtype(), update);
             let state = self.state.of(i, &p, 2)?;
-            run(
-                &kernel,
-                &p,
-                &g,
+            updates.push(
+                kernel,
+                (&p, &g),
                 state,
                 &[
                     c.lr,
@@ -100,7 +100,7 @@ impl Optimizer for RmsProp {
                 ],
             )?;
         }
-        Ok(())
+        updates.run()
     }
 
     fn lr(&self) -> f64 {

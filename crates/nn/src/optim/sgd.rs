@@ -1,6 +1,6 @@
 //! Stochastic gradient descent.
 
-use super::{Kernels, Optimizer, State, Terms, require, require_parameters, run};
+use super::{Kernels, Optimizer, State, Terms, Updates, require, require_parameters};
 use crate::module::Parameter;
 use tensor::kernel::Map;
 use tensor::{DType, Error, Result};
@@ -104,14 +104,14 @@ impl Optimizer for Sgd {
 
     fn step(&mut self) -> Result<()> {
         let c = self.config;
+        let mut updates = Updates::default();
         for (i, parameter) in self.parameters.iter().enumerate() {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
             if c.momentum == 0.0 {
-                run(
-                    &self.plain.get(p.dtype(), plain),
-                    &p,
-                    &g,
+                updates.push(
+                    self.plain.get(p.dtype(), plain),
+                    (&p, &g),
                     &[],
                     &[c.lr, c.weight_decay],
                 )?;
@@ -130,16 +130,15 @@ impl Optimizer for Sgd {
             };
             let kernel = self.with_momentum.get(p.dtype(), with_momentum);
             let state = self.state.of(i, &p, 1)?;
-            run(
-                &kernel,
-                &p,
-                &g,
+            updates.push(
+                kernel,
+                (&p, &g),
                 state,
                 &[c.lr, c.weight_decay, c.momentum, enter, through, direct],
             )?;
             self.started[i] = true;
         }
-        Ok(())
+        updates.run()
     }
 
     fn lr(&self) -> f64 {

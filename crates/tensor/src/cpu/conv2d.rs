@@ -155,6 +155,7 @@ fn forward<T: Real>(launch: &CpuLaunch<'_>) -> Result<()> {
         source_plane: s.input[0] * s.input[1],
         weight: &|filter, y, c, x| weight[((filter * s.channels + c) * kh + y) * kw + x],
         bias,
+        relu: p.relu != 0,
         out: Place(out.as_mut_ptr()),
         out_plane: s.out[0] * s.out[1],
     }
@@ -182,6 +183,7 @@ fn grad_input<T: Real>(launch: &CpuLaunch<'_>) -> Result<()> {
             weight[((filter * s.channels + c) * kh + kh - 1 - y) * kw + kw - 1 - x]
         },
         bias: None,
+        relu: false,
         out: Place(out.as_mut_ptr()),
         out_plane: s.input[0] * s.input[1],
     }
@@ -202,6 +204,7 @@ struct Correlation<'a, T> {
     /// Weight for a made channel (of all), at filter row, read channel of the group, filter column.
     weight: &'a (dyn Fn(usize, usize, usize, usize) -> T + Sync),
     bias: Option<&'a [T]>,
+    relu: bool,
     out: Place<T>,
     out_plane: usize,
 }
@@ -316,6 +319,16 @@ impl<T: Real> WithSimd for Images<'_, '_, T> {
                     };
                 }
                 by_height!(1 2 3 4 5 6 7 8);
+                if work.relu {
+                    // SAFETY: the same planes, which were just written and are still in the cache.
+                    let planes = unsafe {
+                        std::slice::from_raw_parts_mut(out, block.len() * work.out_plane)
+                    };
+                    for x in planes {
+                        // A NaN stays one.
+                        *x = if *x < T::ZERO { T::ZERO } else { *x };
+                    }
+                }
             }
         }
     }

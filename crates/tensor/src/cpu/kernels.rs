@@ -23,6 +23,8 @@ const TABLE: &[(&str, Entry)] = &[
     ("matmul", matmul::matmul),
     ("nll", nll::nll),
     ("nll_backward", nll::nll_backward),
+    ("cross_entropy", nll::cross_entropy),
+    ("cross_entropy_backward", nll::cross_entropy_backward),
     ("uniform_random", random::uniform),
     ("conv2d", conv2d::conv2d),
     ("conv2d_grad_input", conv2d::conv2d_grad_input),

@@ -78,6 +78,20 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// The same for several sets of dense operands, one after another.
+pub(crate) fn run_all(
+    programs: &Programs,
+    map: &Arc<Map>,
+    lengths: &[usize],
+    scalars: &[f64],
+    bindings: &[Binding<'_>],
+) -> Result<()> {
+    for (&length, set) in lengths.iter().zip(bindings.chunks(map.operands.len())) {
+        run(programs, map, &[length], scalars, set)?;
+    }
+    Ok(())
+}
+
 /// Put the dimensions in the order in which the output lies in memory, and merge what then continues.
 fn reorder<'a>(shape: &'a [usize], operands: &mut [Operand], out: usize) -> Cow<'a, [usize]> {
     let step = |o: &Operand, d: usize| o.strides[d].unsigned_abs();

@@ -13,15 +13,16 @@ use std::ops::Range;
 const WORTH_THREADS: usize = 96 * 96 * 96;
 
 pub(crate) fn matmul(launch: &CpuLaunch<'_>) -> Result<()> {
-    for_float!(launch, 2, product)
+    for_float!(launch, 3, product)
 }
 
-fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
+fn product<T: Element + Number>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: MatmulParams = launch.params()?;
-    let (a, b, out) = (
+    let (a, b, bias, out) = (
         launch.read::<T>(0)?,
         launch.read::<T>(1)?,
-        launch.write::<T>(2)?,
+        launch.read::<T>(2)?,
+        launch.write::<T>(3)?,
     );
     let (m, n, k, batch) = (p.m as usize, p.n as usize, p.k as usize, p.batch as usize);
     let matrix = m * n;
@@ -40,8 +41,13 @@ fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
     if out.is_empty() {
         return Ok(());
     }
+    let bias = (p.bias != 0).then_some(bias);
+    if bias.is_some_and(|b| b.len() < n) {
+        return Err(failure("matmul", format!("bias too short: {p:?}")));
+    }
     if k == 0 {
         out.fill(T::ZERO);
+        epilogue(out, n, bias, p.relu != 0, 1);
         return Ok(());
     }
     check(a.len(), &p, [(p.m, p.a_row), (p.k, p.a_col)], &p.a_batch)?;
@@ -58,7 +64,7 @@ fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
     } else {
         (1, threads)
     };
-    let (a, b, out) = (
+    let (a, b, first) = (
         Place(a.as_ptr().cast_mut()),
         Place(b.as_ptr().cast_mut()),
         Place(out.as_mut_ptr()),
@@ -76,7 +82,7 @@ fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
                     m,
                     n,
                     k,
-                    out.at((i * matrix) as isize),
+                    first.at((i * matrix) as isize),
                     1,
                     n as isize,
                     false,
@@ -97,7 +103,31 @@ fn product<T: Element + One>(launch: &CpuLaunch<'_>) -> Result<()> {
         }
     };
     parallel::split(batch, batch.div_ceil(4 * across), across, run);
+    epilogue(out, n, bias, p.relu != 0, parallel::threads(out.len()));
     Ok(())
+}
+
+/// Add the bias to every row of `n` elements, and store what is below zero as zero.
+fn epilogue<T: Number>(out: &mut [T], n: usize, bias: Option<&[T]>, relu: bool, threads: usize) {
+    if bias.is_none() && !relu {
+        return;
+    }
+    let rows = (out.len() / n).div_ceil(4 * threads);
+    parallel::chunks_mut(out, rows * n, threads, |_, rows| {
+        for row in rows.chunks_exact_mut(n) {
+            if let Some(bias) = bias {
+                for (x, b) in row.iter_mut().zip(bias) {
+                    *x = *x + *b;
+                }
+            }
+            if relu {
+                for x in row {
+                    // A NaN stays one.
+                    *x = if *x < T::ZERO { T::ZERO } else { *x };
+                }
+            }
+        }
+    });
 }
 
 fn parallelism(threads: usize) -> Parallelism {
@@ -123,15 +153,15 @@ impl<T> Place<T> {
     }
 }
 
-trait One {
+trait Number: Copy + Send + Sync + PartialOrd + std::ops::Add<Output = Self> {
     const ZERO: Self;
     const ONE: Self;
 }
-impl One for f32 {
+impl Number for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
 }
-impl One for f64 {
+impl Number for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
 }

@@ -208,6 +208,11 @@ impl Backend for CpuDevice {
                 shape,
                 scalars,
             } => map::run(&self.programs, map, shape, scalars, bindings),
+            Work::Maps {
+                map,
+                lengths,
+                scalars,
+            } => map::run_all(&self.programs, map, lengths, scalars, bindings),
             Work::Reduce {
                 reduce,
                 shape,

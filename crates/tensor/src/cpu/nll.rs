@@ -1,4 +1,4 @@
-//! The negative log likelihood of class indices.
+//! The negative log likelihood of class indices, of log-probabilities or of logits.
 
 use super::launch::{CpuLaunch, for_float};
 use crate::dtype::Element;
@@ -65,6 +65,105 @@ fn nll_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
                 T::one()
             };
             out[(b * classes + t as usize) * inner + i] = -grad[at] * w;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn cross_entropy(launch: &CpuLaunch<'_>) -> Result<()> {
+    for_float!(launch, 0, cross_entropy_of)
+}
+
+fn cross_entropy_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
+    let p: NllParams = launch.params()?;
+    let (logits, target, weight) = (
+        launch.read::<T>(0)?,
+        launch.read::<i64>(1)?,
+        launch.read::<T>(2)?,
+    );
+    let (probabilities, loss, total) = (
+        launch.write::<T>(3)?,
+        launch.write::<T>(4)?,
+        launch.write::<T>(5)?,
+    );
+    let (classes, inner) = (p.classes as usize, p.inner as usize);
+    let (mut sum, mut shares) = (T::zero(), T::zero());
+    for (at, &t) in target.iter().enumerate() {
+        let start = at / inner * classes * inner + at % inner;
+        let places = (0..classes).map(|c| start + c * inner);
+        // A NaN is the largest of all, as in PyTorch.
+        let largest = |a: T, b: T| if a.is_nan() || a > b { a } else { b };
+        let top = places
+            .clone()
+            .map(|i| logits[i])
+            .fold(T::neg_infinity(), largest);
+        let mut scale = T::zero();
+        for i in places.clone() {
+            let e = (logits[i] - top).exp();
+            probabilities[i] = e;
+            scale = scale + e;
+        }
+        for i in places {
+            probabilities[i] = probabilities[i] / scale;
+        }
+        if t == i64::from(p.ignore) {
+            continue;
+        }
+        if !(0..i64::from(p.classes)).contains(&t) {
+            return Err(launch.fault(t));
+        }
+        let w = if p.weighted != 0 {
+            weight[t as usize]
+        } else {
+            T::one()
+        };
+        sum = sum + (scale.ln() - (logits[start + t as usize * inner] - top)) * w;
+        shares = shares + w;
+    }
+    loss[0] = if p.mean != 0 { sum / shares } else { sum };
+    total[0] = shares;
+    Ok(())
+}
+
+pub(crate) fn cross_entropy_backward(launch: &CpuLaunch<'_>) -> Result<()> {
+    for_float!(launch, 0, cross_entropy_backward_of)
+}
+
+fn cross_entropy_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
+    let p: NllParams = launch.params()?;
+    let (probabilities, target, weight) = (
+        launch.read::<T>(0)?,
+        launch.read::<i64>(1)?,
+        launch.read::<T>(2)?,
+    );
+    let (total, grad, out) = (
+        launch.read::<T>(3)?,
+        launch.read::<T>(4)?,
+        launch.write::<T>(5)?,
+    );
+    let (classes, inner) = (p.classes as usize, p.inner as usize);
+    let grad = if p.mean != 0 {
+        grad[0] / total[0]
+    } else {
+        grad[0]
+    };
+    for (at, &t) in target.iter().enumerate() {
+        let start = at / inner * classes * inner + at % inner;
+        // A target out of range was raised by the forward pass.
+        let counts = t != i64::from(p.ignore) && (0..i64::from(p.classes)).contains(&t);
+        let w = match (counts, p.weighted != 0) {
+            (false, _) => T::zero(),
+            (true, true) => weight[t as usize] * grad,
+            (true, false) => grad,
+        };
+        for c in 0..classes {
+            let i = start + c * inner;
+            let own = if c as i64 == t { T::one() } else { T::zero() };
+            out[i] = if counts {
+                (probabilities[i] - own) * w
+            } else {
+                T::zero()
+            };
         }
     }
     Ok(())

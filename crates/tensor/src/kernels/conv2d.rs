@@ -55,8 +55,10 @@ pub struct Conv2dParams {
     pub bias: u32,
     /// Parts into which the batch is cut for the weight's gradient: image `i` belongs to part `i * parts / batch`.
     pub parts: u32,
+    /// Whether results below zero are stored as zero.
+    pub relu: u32,
     /// To a multiple of 16 bytes.
-    pub pad: [u32; 2],
+    pub pad: u32,
 }
 
 /// input, weight, bias, out.

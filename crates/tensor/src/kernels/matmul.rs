@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 /// Most batch dimensions after neighbours have been merged.
 pub const MATMUL_BATCH_RANK: usize = 4;
 
-/// Parameters of [`MATMUL`]: `out[z, i, j] = sum_k a[z, i, k] b[z, k, j]`, strides in elements, `out` dense.
+/// Parameters of [`MATMUL`]: `out[z, i, j] = sum_k a[z, i, k] b[z, k, j] + bias[j]`, strides in elements, `out` dense.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct MatmulParams {
@@ -32,13 +32,19 @@ pub struct MatmulParams {
     pub a_batch: [i32; MATMUL_BATCH_RANK],
     /// Strides of `b` over them; 0 where it is repeated.
     pub b_batch: [i32; MATMUL_BATCH_RANK],
+    /// Whether there is a bias; without one `b` stands in for that operand.
+    pub bias: u32,
+    /// Whether sums below zero are stored as zero.
+    pub relu: u32,
+    /// To a multiple of 16 bytes.
+    pub pad: [u32; 2],
 }
 
-/// a, b, out.
+/// a, b, bias, out.
 pub static MATMUL: Kernel = Kernel {
     name: "matmul",
     stem: "matmul",
-    operands: &[Slot::Float, Slot::Float, Slot::FloatOut],
+    operands: &[Slot::Float, Slot::Float, Slot::Float, Slot::FloatOut],
     params: size_of::<MatmulParams>(),
     checks: false,
 };

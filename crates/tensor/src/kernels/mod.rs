@@ -29,6 +29,8 @@ pub const ALL: &[&Kernel] = &[
     &matmul::MATMUL,
     &nll::NLL,
     &nll::NLL_BACKWARD,
+    &nll::CROSS_ENTROPY,
+    &nll::CROSS_ENTROPY_BACKWARD,
     &random::UNIFORM,
     &conv2d::CONV2D,
     &conv2d::CONV2D_GRAD_INPUT,

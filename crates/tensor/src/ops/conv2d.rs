@@ -1,5 +1,6 @@
 //! Two-dimensional convolution.
 
+use super::fused::{is_fused, through_relu};
 use super::launch::{self, Cost, mismatch};
 use super::matmul::word;
 use crate::autograd::record;
@@ -51,8 +52,33 @@ impl Tensor {
         bias: Option<&Tensor>,
         options: Conv2dOptions,
     ) -> Result<Tensor> {
+        self.conv2d_node(weight, bias, options, false)
+    }
+
+    /// [`Tensor::conv2d`] and its ReLU as one operation.
+    pub fn conv2d_relu(
+        &self,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        options: Conv2dOptions,
+    ) -> Result<Tensor> {
+        if is_fused() {
+            self.conv2d_node(weight, bias, options, true)
+        } else {
+            self.conv2d_node(weight, bias, options, false)?.relu()
+        }
+    }
+
+    fn conv2d_node(
+        &self,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        options: Conv2dOptions,
+        relu: bool,
+    ) -> Result<Tensor> {
         if self.rank() == 3 {
-            return self.unsqueeze(0)?.conv2d(weight, bias, options)?.squeeze(0);
+            let batch = self.unsqueeze(0)?;
+            return batch.conv2d_node(weight, bias, options, relu)?.squeeze(0);
         }
         let out = check(self, weight, bias, &options)?;
         let dtype = self.dtype();
@@ -61,20 +87,18 @@ impl Tensor {
             let wide = |t: &Tensor| t.to_dtype(DType::F32);
             let bias = bias.map(wide).transpose()?;
             return wide(self)?
-                .conv2d(&wide(weight)?, bias.as_ref(), options)?
+                .conv2d_node(&wide(weight)?, bias.as_ref(), options, relu)?
                 .to_dtype(dtype);
         }
         let (input, weight) = (self.contiguous()?, weight.contiguous()?);
         let bias = bias.map(Tensor::contiguous).transpose()?;
         let shape = [self.shape()[0], weight.shape()[0], out[0], out[1]];
         let y = Tensor::uninit(&shape, dtype, self.device(), "conv2d")?;
-        let params = params(
-            input.shape(),
-            weight.shape(),
-            &shape,
-            &options,
-            bias.is_some(),
-        )?;
+        let params = Conv2dParams {
+            bias: u32::from(bias.is_some()),
+            relu: u32::from(relu),
+            ..params(input.shape(), weight.shape(), &shape, &options)?
+        };
         let stand_in = bias.as_ref().unwrap_or(&weight);
         run(
             &CONV2D,
@@ -84,30 +108,29 @@ impl Tensor {
         )?;
         let mut inputs = vec![&input, &weight];
         inputs.extend(&bias);
-        record(
-            y,
-            "ConvolutionBackward0",
-            &inputs,
-            &[&input, &weight],
-            move |f| {
-                let (input, weight) = (&f.saved[0], &f.saved[1]);
-                let grad = f.grad.contiguous()?;
-                let mut grads = vec![
-                    f.for_input(0, || {
-                        let out = Tensor::uninit(input.shape(), dtype, input.device(), "conv2d")?;
-                        let grid = tiles(input.shape(), options.groups);
-                        run(&CONV2D_GRAD_INPUT, &[&grad, weight, &out], &params, grid)?;
-                        Ok(out)
-                    })?,
-                    f.for_input(1, || grad_weight(&grad, input, weight, params))?,
-                ];
-                if f.needs.len() > 2 {
-                    // Planes first: their elements are neighbours.
-                    grads.push(f.for_input(2, || grad.sum(&[2, 3], false)?.sum(&[0], false))?);
-                }
-                Ok(grads)
-            },
-        )
+        let (name, result) = match relu {
+            true => ("ConvolutionReluBackward0", Some(y.alias())),
+            false => ("ConvolutionBackward0", None),
+        };
+        let saved: Vec<&Tensor> = [&input, &weight].into_iter().chain(&result).collect();
+        record(y, name, &inputs, &saved, move |f| {
+            let (input, weight) = (&f.saved[0], &f.saved[1]);
+            let grad = through_relu(f.grad, f.saved.get(2))?.contiguous()?;
+            let mut grads = vec![
+                f.for_input(0, || {
+                    let out = Tensor::uninit(input.shape(), dtype, input.device(), "conv2d")?;
+                    let grid = tiles(input.shape(), options.groups);
+                    run(&CONV2D_GRAD_INPUT, &[&grad, weight, &out], &params, grid)?;
+                    Ok(out)
+                })?,
+                f.for_input(1, || grad_weight(&grad, input, weight, params))?,
+            ];
+            if f.needs.len() > 2 {
+                // Planes first: their elements are neighbours.
+                grads.push(f.for_input(2, || grad.sum(&[2, 3], false)?.sum(&[0], false))?);
+            }
+            Ok(grads)
+        })
     }
 }
 
@@ -185,7 +208,6 @@ fn params(
     weight: &[usize],
     out: &[usize],
     options: &Conv2dOptions,
-    bias: bool,
 ) -> Result<Conv2dParams> {
     // Kernels count elements in 32 bits.
     for shape in [input, weight, out] {
@@ -208,9 +230,10 @@ fn params(
         pad_w: word(options.padding[1])?,
         dilation_h: word(options.dilation[0])?,
         dilation_w: word(options.dilation[1])?,
-        bias: u32::from(bias),
+        bias: 0,
         parts: 1,
-        pad: [0; 2],
+        relu: 0,
+        pad: 0,
     })
 }
 

@@ -61,6 +61,28 @@ pub(crate) fn map(kernel: &Arc<Map>, operands: &[&Tensor], scalars: &[f64]) -> R
     })
 }
 
+/// Run an elementwise kernel over several sets of dense operands, each of one shape.
+pub(crate) fn maps(kernel: &Arc<Map>, sets: &[&Vec<&Tensor>], scalars: &[f64]) -> Result<()> {
+    let all: Vec<&Tensor> = sets.iter().flat_map(|set| set.iter().copied()).collect();
+    let device = same_device(kernel.name, &all)?;
+    let lengths: Vec<usize> = sets.iter().map(|set| set[0].numel()).collect();
+    let bindings: Vec<Binding<'_>> = all.iter().map(|t| bind(t, t.layout(), &[1])).collect();
+    let bytes = all.iter().map(|t| t.nbytes() as u64).sum();
+    let each: u64 = kernel.outputs.iter().map(|(_, e)| e.flops()).sum();
+    let flops = each * lengths.iter().sum::<usize>() as u64;
+    let work = Work::Maps {
+        map: kernel,
+        lengths: &lengths,
+        scalars,
+    };
+    device.backend().launch(&Launch {
+        work,
+        bindings: &bindings,
+        bytes,
+        flops,
+    })
+}
+
 /// Run a reduction of `inputs` (of one shape) over `dims` (sorted) into `out`, a dense tensor of the kept dimensions.
 pub(crate) fn reduce(
     kernel: &Arc<Reduce>,

@@ -1,5 +1,6 @@
 //! Losses.
 
+use super::fused::is_fused;
 use super::launch::{self, Cost, mismatch};
 use super::matmul::word;
 use super::pointwise::{Pointwise, ResultType};
@@ -8,8 +9,11 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::expr::Unary;
 use crate::kernel::{Check, Grid};
-use crate::kernels::nll::{NLL, NLL_BACKWARD, NllParams};
+use crate::kernels::nll::{CROSS_ENTROPY, CROSS_ENTROPY_BACKWARD, NLL, NLL_BACKWARD, NllParams};
 use crate::tensor::Tensor;
+
+/// Most logits whose cross entropy one workgroup works out: more of them keep a GPU busier in several launches.
+const ONE_GROUP: usize = 1 << 14;
 
 /// What becomes of the losses of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +123,9 @@ impl Tensor {
 
     /// Cross entropy of logits `[batch, classes, ...]` against class indices, or class probabilities of the same shape.
     pub fn cross_entropy(&self, target: &Tensor, options: ClassLoss<'_>) -> Result<Tensor> {
+        if let Some(loss) = self.cross_entropy_at_once(target, &options)? {
+            return Ok(loss);
+        }
         let dim = if self.rank() == 1 { 0 } else { 1 };
         let logp = self.log_softmax(dim)?;
         if target.dtype().is_float() && target.shape() == self.shape() {
@@ -174,10 +181,120 @@ impl Tensor {
         }
     }
 
+    /// Softmax, loss and mean in one launch each way; `None` where that does not serve.
+    fn cross_entropy_at_once(
+        &self,
+        target: &Tensor,
+        options: &ClassLoss<'_>,
+    ) -> Result<Option<Tensor>> {
+        let serves = is_fused()
+            && self.dtype().is_float()
+            && target.dtype() == DType::I64
+            && options.label_smoothing == 0.0
+            && options.reduction != Reduction::None
+            && (1..=ONE_GROUP).contains(&self.numel());
+        if !serves {
+            return Ok(None);
+        }
+        let wide = self.for_kernel("cross_entropy")?;
+        let t = Targets::of(&wide, target, options)?;
+        let params = t.params;
+        let dtype = wide.dtype();
+        let made = |shape: &[usize]| Tensor::uninit(shape, dtype, self.device(), "cross_entropy");
+        let (probabilities, loss, total) = (made(self.shape())?, made(&[])?, made(&[])?);
+        let logits = wide.detach().contiguous()?;
+        let flops = 5 * self.numel() as u64;
+        launch::kernel(
+            &CROSS_ENTROPY,
+            &[&logits, &t.target, &t.weight, &probabilities, &loss, &total],
+            &params,
+            Grid::Groups([1; 3]),
+            Some(t.check),
+            Cost { bytes: 0, flops },
+        )?;
+        let saved = [&probabilities, &t.target, &t.weight, &total];
+        let loss = record(loss, "CrossEntropyBackward0", &[&wide], &saved, move |f| {
+            let probabilities = &f.saved[0];
+            let grad = f.grad.contiguous()?;
+            let (shape, device) = (probabilities.shape(), probabilities.device());
+            let out = Tensor::uninit(shape, grad.dtype(), device, "cross_entropy")?;
+            let flops = 3 * out.numel() as u64;
+            launch::kernel(
+                &CROSS_ENTROPY_BACKWARD,
+                &[
+                    probabilities,
+                    &f.saved[1],
+                    &f.saved[2],
+                    &f.saved[3],
+                    &grad,
+                    &out,
+                ],
+                &params,
+                Grid::Invocations(out.numel()),
+                None,
+                Cost { bytes: 0, flops },
+            )?;
+            Ok(vec![Some(out)])
+        })?;
+        loss.to_dtype(self.dtype()).map(Some)
+    }
+
     /// The loss of each target, and the weight that each has in a mean.
     fn nll(&self, target: &Tensor, options: &ClassLoss<'_>) -> Result<(Tensor, Tensor)> {
-        if !self.device().same(target.device()) {
-            return Err(mismatch("nll_loss", ("self", self), ("target", target)));
+        let wide = self.for_kernel("nll_loss")?;
+        let t = Targets::of(&wide, target, options)?;
+        let params = t.params;
+        let made = || Tensor::uninit(t.target.shape(), wide.dtype(), self.device(), "nll_loss");
+        let (losses, shares) = (made()?, made()?);
+        let logp = wide.detach().contiguous()?;
+        launch::kernel(
+            &NLL,
+            &[&logp, &t.target, &t.weight, &losses, &shares],
+            &params,
+            Grid::Invocations(losses.numel()),
+            Some(t.check),
+            Cost::default(),
+        )?;
+        let shape = self.shape().to_vec();
+        let losses = record(
+            losses,
+            "NllLossBackward0",
+            &[&wide],
+            &[&t.target, &t.weight],
+            move |f| {
+                let g = f.grad.contiguous()?;
+                let dx = Tensor::uninit(&shape, g.dtype(), g.device(), "nll_loss")?;
+                let operands = [&f.saved[0], &f.saved[1], &g, &dx];
+                launch::kernel(
+                    &NLL_BACKWARD,
+                    &operands,
+                    &params,
+                    Grid::Invocations(dx.numel()),
+                    None,
+                    Cost::default(),
+                )?;
+                Ok(vec![Some(dx)])
+            },
+        )?;
+        Ok((
+            losses.to_dtype(self.dtype())?,
+            shares.to_dtype(self.dtype())?,
+        ))
+    }
+}
+
+/// Class indices and class weights as the kernels take them, held against the input.
+struct Targets {
+    target: Tensor,
+    weight: Tensor,
+    params: NllParams,
+    check: Check,
+}
+
+impl Targets {
+    fn of(input: &Tensor, target: &Tensor, options: &ClassLoss<'_>) -> Result<Targets> {
+        if !input.device().same(target.device()) {
+            return Err(mismatch("nll_loss", ("self", input), ("target", target)));
         }
         if target.dtype() != DType::I64 {
             return Err(Error::ExpectedDType {
@@ -185,8 +302,7 @@ impl Tensor {
                 found: target.dtype(),
             });
         }
-        let wide = self.for_kernel("nll_loss")?;
-        let s = self.shape();
+        let s = input.shape();
         let (batch, classes, inner) = match s {
             [] => {
                 return Err(Error::argument(
@@ -229,61 +345,27 @@ impl Tensor {
                     rule: "weight tensor should be defined for all classes",
                 });
             }
-            Some(w) if !w.device().same(self.device()) => {
-                return Err(mismatch("nll_loss", ("self", self), ("weight", w)));
+            Some(w) if !w.device().same(input.device()) => {
+                return Err(mismatch("nll_loss", ("self", input), ("weight", w)));
             }
-            Some(w) => w.detach().to_dtype(wide.dtype())?.contiguous()?,
+            Some(w) => w.detach().to_dtype(input.dtype())?.contiguous()?,
             // Never read, yet a binding must name something.
-            None => Tensor::uninit(&[1], wide.dtype(), self.device(), "nll_loss")?,
+            None => Tensor::uninit(&[1], input.dtype(), input.device(), "nll_loss")?,
         };
-        let params = NllParams {
-            batch: word(batch)?,
-            classes: word(classes)?,
-            inner: word(inner)?,
-            ignore: options.ignore_index,
-            weighted: u32::from(options.weight.is_some()),
-            pad: [0; 3],
-        };
-        let target = target.detach().contiguous()?;
-        let losses = Tensor::uninit(&want, wide.dtype(), self.device(), "nll_loss")?;
-        let shares = Tensor::uninit(&want, wide.dtype(), self.device(), "nll_loss")?;
-        let logp = wide.detach().contiguous()?;
-        let count = batch * inner;
-        let operands = [&logp, &target, &weight, &losses, &shares];
-        let check = Some(Check::Target { classes });
-        launch::kernel(
-            &NLL,
-            &operands,
-            &params,
-            Grid::Invocations(count),
-            check,
-            Cost::default(),
-        )?;
-        let shape = s.to_vec();
-        let losses = record(
-            losses,
-            "NllLossBackward0",
-            &[&wide],
-            &[&target, &weight],
-            move |f| {
-                let g = f.grad.contiguous()?;
-                let dx = Tensor::uninit(&shape, g.dtype(), g.device(), "nll_loss")?;
-                let operands = [&f.saved[0], &f.saved[1], &g, &dx];
-                launch::kernel(
-                    &NLL_BACKWARD,
-                    &operands,
-                    &params,
-                    Grid::Invocations(dx.numel()),
-                    None,
-                    Cost::default(),
-                )?;
-                Ok(vec![Some(dx)])
+        Ok(Targets {
+            target: target.detach().contiguous()?,
+            weight,
+            params: NllParams {
+                batch: word(batch)?,
+                classes: word(classes)?,
+                inner: word(inner)?,
+                ignore: options.ignore_index,
+                weighted: u32::from(options.weight.is_some()),
+                mean: u32::from(options.reduction == Reduction::Mean),
+                pad: [0; 2],
             },
-        )?;
-        Ok((
-            losses.to_dtype(self.dtype())?,
-            shares.to_dtype(self.dtype())?,
-        ))
+            check: Check::Target { classes },
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Matrix products of every rank, and the linear layer's product.
 
+use super::fused::{is_fused, through_relu};
 use super::launch::{self, Cost, mismatch};
 use crate::autograd::{no_grad, record};
 use crate::dtype::DType;
@@ -104,7 +105,7 @@ impl Tensor {
         let mut shape = batch.clone();
         shape.extend([m, n]);
         let out = Tensor::uninit(&shape, dtype, self.device(), "matmul")?;
-        run(self, other, &out, &batch, (m, n, k))?;
+        run(self, other, &out, &batch, (m, n, k), Epilogue::default())?;
         record(
             out,
             if batch.is_empty() {
@@ -128,6 +129,19 @@ impl Tensor {
 
     /// `self @ weight.t() + bias`: `weight` is `[out, in]`, as PyTorch's linear layer keeps it.
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+        self.linear_node(weight, bias, false)
+    }
+
+    /// [`Tensor::linear`] and its ReLU as one operation.
+    pub fn linear_relu(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+        if is_fused() {
+            self.linear_node(weight, bias, true)
+        } else {
+            self.linear_node(weight, bias, false)?.relu()
+        }
+    }
+
+    fn linear_node(&self, weight: &Tensor, bias: Option<&Tensor>, relu: bool) -> Result<Tensor> {
         if self.rank() == 0 || weight.rank() != 2 {
             return Err(Error::MatmulScalar {
                 left: self.rank(),
@@ -154,19 +168,27 @@ impl Tensor {
         if let Some(bias) = bias.filter(|b| !b.device().same(self.device())) {
             return Err(mismatch("linear", ("mat1", self), ("bias", bias)));
         }
+        let rows: usize = self.shape()[..self.rank() - 1].iter().product();
         let out = no_grad(|| {
-            let product = self.matmul(&weight.t()?)?;
-            bias.map_or_else(|| Ok(product.alias()), |b| product.add(b))
+            let flat = self.detach().reshape_to(&[rows, k])?;
+            let mut shape = self.shape().to_vec();
+            shape[self.rank() - 1] = weight.shape()[0];
+            affine(&flat, &weight.detach(), bias, relu)?.reshape_to(&shape)
         })?;
         let mut inputs = vec![self, weight];
         inputs.extend(bias);
         let bias_like = bias.map(|b| (b.shape().to_vec(), b.dtype()));
-        let rows: usize = self.shape()[..self.rank() - 1].iter().product();
         // A node of its own: through the product with weight.t() the weight's gradient would come out transposed, and be
         // copied to turn it round.
-        record(out, "AddmmBackward0", &inputs, &[self, weight], move |f| {
+        let (name, result) = match relu {
+            true => ("AddmmReluBackward0", Some(out.alias())),
+            false => ("AddmmBackward0", None),
+        };
+        let saved: Vec<&Tensor> = [self, weight].into_iter().chain(&result).collect();
+        record(out, name, &inputs, &saved, move |f| {
             let (x, weight) = (&f.saved[0], &f.saved[1]);
-            let grad = f.grad.to_dtype(x.dtype())?;
+            let own = through_relu(f.grad, f.saved.get(2))?;
+            let grad = own.to_dtype(x.dtype())?;
             let mut grads = vec![
                 f.for_input(0, || grad.matmul(weight))?,
                 f.for_input(1, || {
@@ -175,11 +197,49 @@ impl Tensor {
                 })?,
             ];
             if let Some((shape, dtype)) = &bias_like {
-                grads.push(f.for_input(2, || f.grad.sum_to(shape)?.to_dtype(*dtype))?);
+                grads.push(f.for_input(2, || own.sum_to(shape)?.to_dtype(*dtype))?);
             }
             Ok(grads)
         })
     }
+}
+
+/// `x @ weight.t() + bias` of matrices, in one launch where the kernel's epilogue can add the bias.
+fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, relu: bool) -> Result<Tensor> {
+    let (dtype, turned) = (x.dtype(), weight.t()?);
+    let fits =
+        |b: &Tensor| b.dtype() == dtype && b.shape() == [weight.shape()[0]] && dtype.is_float();
+    if !is_fused() || bias.is_some_and(|b| !fits(b)) {
+        let product = x.product(&turned)?;
+        let sum = bias.map_or_else(|| Ok(product.alias()), |b| product.add(b))?;
+        return if relu { sum.relu() } else { Ok(sum) };
+    }
+    if matches!(dtype, DType::F16 | DType::BF16) {
+        // Multiply, accumulate and add in float32, round once.
+        let wide = |t: &Tensor| t.to_dtype(DType::F32);
+        let bias = bias.map(wide).transpose()?;
+        return affine(&wide(x)?, &wide(weight)?, bias.as_ref(), relu)?.to_dtype(dtype);
+    }
+    if !dtype.is_float() {
+        return x.product(&turned);
+    }
+    let (m, n, k) = (x.shape()[0], weight.shape()[0], x.shape()[1]);
+    let out = Tensor::uninit(&[m, n], dtype, x.device(), "linear")?;
+    let bias = bias.map(|b| b.detach().contiguous()).transpose()?;
+    let epilogue = Epilogue {
+        bias: bias.as_ref(),
+        relu,
+    };
+    run(x, &turned, &out, &[], (m, n, k), epilogue)?;
+    Ok(out)
+}
+
+/// What becomes of each sum before it is stored.
+#[derive(Clone, Copy, Default)]
+struct Epilogue<'a> {
+    /// Added to each column: dense, of the operands' type.
+    bias: Option<&'a Tensor>,
+    relu: bool,
 }
 
 fn run(
@@ -188,6 +248,7 @@ fn run(
     out: &Tensor,
     batch: &[usize],
     (m, n, k): (usize, usize, usize),
+    epilogue: Epilogue<'_>,
 ) -> Result<()> {
     if out.numel() == 0 {
         return Ok(());
@@ -210,7 +271,8 @@ fn run(
             shape.extend([rows as isize, cols as isize]);
             t.detach().expand(&shape)?.dense_copy("contiguous")
         };
-        return run(&full(a, m, k)?, &full(b, k, n)?, out, batch, (m, n, k));
+        let (a, b) = (full(a, m, k)?, full(b, k, n)?);
+        return run(&a, &b, out, batch, (m, n, k), epilogue);
     }
     let count: usize = sizes.iter().product();
     let lead = MATMUL_BATCH_RANK - sizes.len();
@@ -226,6 +288,9 @@ fn run(
         batch_shape: [1; MATMUL_BATCH_RANK],
         a_batch: [0; MATMUL_BATCH_RANK],
         b_batch: [0; MATMUL_BATCH_RANK],
+        bias: u32::from(epilogue.bias.is_some()),
+        relu: u32::from(epilogue.relu),
+        pad: [0; 2],
     };
     for (i, &size) in sizes.iter().enumerate() {
         params.batch_shape[lead + i] = word(size)?;
@@ -239,7 +304,7 @@ fn run(
     };
     launch::kernel(
         &MATMUL,
-        &[a, b, out],
+        &[a, b, epilogue.bias.unwrap_or(b), out],
         &params,
         Grid::Invocations(count * m * n),
         None,

@@ -1,13 +1,14 @@
 //! Elementwise kernels in WGSL.
 //!
-//! Four forms of each. In a *line* all operands are dense in the same order, or one single element; *vectors* are lines
+//! Five forms of each. In a *line* all operands are dense in the same order, or one single element; *vectors* are lines
 //! of a multiple of four elements that begin at one (`vectors.rs`); *strided* walks up to eight dimensions, and *rows* does
-//! that four neighbours at a time. Types narrower
+//! that four neighbours at a time; *sets* goes over several sets of dense operands (`sets.rs`). Types narrower
 //! than a word are packed: in a line one invocation makes all elements of each 32-bit word it writes, so no two invocations
 //! share a word; in the strided form neighbours of a word may belong to different invocations, so a lane is cleared and set
 //! by atomic operations, which never touch the other lanes.
 
 use super::describe::describe;
+use super::sets::{set_vectors, sets_body, sets_in_a_launch};
 use super::text::{Writer, scalar_slots};
 use super::vectors::{vector_body, vector_type};
 use super::wgsl::Wgsl;
@@ -29,6 +30,8 @@ pub enum MapForm {
     /// By the strides of each operand, four neighbours of the last dimension at a time; for each operand whether one element
     /// of it serves the whole row. Parameters count the last dimension in fours.
     Rows(Vec<bool>),
+    /// Over several sets of dense operands, four elements at a time.
+    Sets,
 }
 
 /// Which variant of an elementwise kernel.
@@ -194,6 +197,7 @@ pub fn print_map(map: &Map, variant: &MapVariant) -> Result<Printed, Unsupported
             walk(map, &mut inner);
             inner.push_str(&vectors);
         }
+        MapForm::Sets => (function, inner) = sets_body(map, &scalars, &place)?,
         MapForm::Line => line_body(map, &scalars, &place, &mut inner)?,
         MapForm::Strided => strided_body(map, &scalars, &place, &mut inner)?,
     }
@@ -214,10 +218,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         MapForm::Vectors(_) => "// All operands are dense in the same order, or a single element. One invocation makes four elements.\n\n",
         MapForm::Line => "// All operands are dense in the same order, or a single element.\n\n",
         MapForm::Strided => "// Each operand is walked by its own strides.\n\n",
+        MapForm::Sets => "// All operands of a set are dense. One invocation makes four elements of one set.\n\n",
         MapForm::Rows(_) => "// Each operand is walked by its own strides, four neighbours at a time.\n\n",
     });
     source.push_str(&library::header(variant.group));
-    source.push_str("\nstruct Params {\n    n: u32,    // elements\n    rank: u32, // dimensions\n    pad0: u32,\n    pad1: u32,\n");
+    let sets = variant.form == MapForm::Sets;
+    source.push_str("\nstruct Params {\n    n: u32,    // elements\n");
+    source.push_str(match sets {
+        true => "    count: u32, // sets\n",
+        false => "    rank: u32, // dimensions\n",
+    });
+    source.push_str("    pad0: u32,\n    pad1: u32,\n");
     if !scalars.is_empty() {
         let _ = writeln!(
             source,
@@ -231,6 +242,13 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
             source,
             "    dims: array<vec4<u32>, {rows}>, // of each dimension: its size, then each operand's stride"
         );
+    } else if sets {
+        let room = sets_in_a_launch(map.operands.len(), scalars.len());
+        let rows = room * set_vectors(map.operands.len());
+        let _ = writeln!(
+            source,
+            "    sets: array<vec4<u32>, {rows}>, // of each: its first four, its length, where each operand begins"
+        );
     } else if variant.form == MapForm::Line {
         source.push_str("    step: array<vec4<u32>, 2>, // per operand: 1, or 0 where a single element serves all\n");
     }
@@ -240,6 +258,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
             MapForm::Vectors(single) | MapForm::Rows(single) if !single[k] => {
                 vector_type(map.operands[k])
             }
+            MapForm::Sets => vector_type(map.operands[k]),
             _ => storage_type(map.operands[k], atomic(k))?,
         };
         let also: Vec<String> = (0..map.operands.len())

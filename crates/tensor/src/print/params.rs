@@ -2,6 +2,8 @@
 
 use crate::dtype::DType;
 use crate::print::map::dim_vectors;
+use crate::print::sets::set_vectors;
+use crate::print::vectors::WIDTH;
 
 /// Two words of a run-time number as this type: what WGSL reads back by `bitcast`.
 fn scalar_words(value: f64, dtype: DType) -> [u32; 2] {
@@ -59,6 +61,32 @@ pub fn contiguous(n: usize, slots: &[(u8, DType)], scalars: &[f64], single: &[bo
     words.extend(single.iter().map(|&s| u32::from(!s)));
     words.resize(base + 8, 0);
     words
+}
+
+/// The block of an elementwise kernel over sets of dense operands: of each its length and where its operands begin. Also
+/// how many invocations they take.
+pub fn sets(
+    lengths: &[usize],
+    starts: &[Vec<u32>],
+    slots: &[(u8, DType)],
+    scalars: &[f64],
+) -> (Vec<u32>, usize) {
+    let mut words = vec![
+        lengths.iter().sum::<usize>() as u32,
+        lengths.len() as u32,
+        0,
+        0,
+    ];
+    push_scalars(&mut words, slots, scalars);
+    let mut fours = 0;
+    for (&length, starts) in lengths.iter().zip(starts) {
+        let end = words.len() + 4 * set_vectors(starts.len());
+        words.extend([fours as u32, length as u32]);
+        words.extend(starts);
+        words.resize(end, 0);
+        fours += length.div_ceil(WIDTH);
+    }
+    (words, fours)
 }
 
 /// The block of a strided elementwise kernel.

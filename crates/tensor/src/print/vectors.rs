@@ -15,7 +15,7 @@ use std::fmt::Write;
 /// Elements of one invocation.
 pub const WIDTH: usize = 4;
 
-const PARTS: [&str; WIDTH] = ["x", "y", "z", "w"];
+pub(super) const PARTS: [&str; WIDTH] = ["x", "y", "z", "w"];
 
 /// Whether there are vectors of all operands' types.
 pub fn has_vectors(map: &Map) -> bool {
@@ -45,7 +45,7 @@ fn element(dtype: DType, name: &str, c: usize) -> String {
 }
 
 /// Four values as they are stored.
-fn vector(dtype: DType, values: &[String]) -> String {
+pub(super) fn vector(dtype: DType, values: &[String]) -> String {
     let word = |values: &[String], width: usize, bits: &dyn Fn(&str) -> String| {
         let part = |(c, v): (usize, &String)| match c {
             0 => bits(v),
