@@ -58,7 +58,7 @@ pub(crate) fn run(
         })
         .collect();
     let strides: Vec<&[isize]> = operands.iter().map(|o| o.strides.as_slice()).collect();
-    let tiles = Tiles::new(&shape, &strides);
+    let tiles = Tiles::new(&shape, &strides, program.block());
     let threads = parallel::threads(numel);
     let piece = tiles.len().div_ceil(threads * 8);
     parallel::split(tiles.len(), piece, threads, |range| {

@@ -12,6 +12,13 @@ use std::ops::Range;
 /// Multiplications below which a product runs on one thread.
 const WORTH_THREADS: usize = 96 * 96 * 96;
 
+/// Multiplications from which `gemm` shares out a product itself: its threads then pack each operand once, together. Below,
+/// what it takes to wake them is more than that saves.
+const SHARED: usize = 32 << 20;
+
+/// Rows and columns of a slab are multiples of this: of every processor's register tile, or nearly.
+const GRAIN: usize = 16;
+
 pub(crate) fn matmul(launch: &CpuLaunch<'_>) -> Result<()> {
     for_float!(launch, 3, product)
 }
@@ -64,25 +71,28 @@ fn product<T: Element + Number>(launch: &CpuLaunch<'_>) -> Result<()> {
     } else {
         (1, threads)
     };
+    let slabs = Slabs::new((m, n, k), within);
     let (a, b, first) = (
         Place(a.as_ptr().cast_mut()),
         Place(b.as_ptr().cast_mut()),
         Place(out.as_mut_ptr()),
     );
     let run = |range: Range<usize>| {
-        for i in range {
-            let (from_a, from_b) = (
-                batch_offset(i, &p.batch_shape, &p.a_batch),
-                batch_offset(i, &p.batch_shape, &p.b_batch),
-            );
-            // SAFETY: both operands were checked to hold every index of the batch, and each `i` has its own matrix of
+        for item in range {
+            let (i, slab) = (item / slabs.count, item % slabs.count);
+            let (rows, columns) = slabs.part(slab, m, n);
+            let from_a = batch_offset(i, &p.batch_shape, &p.a_batch)
+                + rows.start as isize * p.a_row as isize;
+            let from_b = batch_offset(i, &p.batch_shape, &p.b_batch)
+                + columns.start as isize * p.b_col as isize;
+            // SAFETY: both operands were checked to hold every index of the batch, and each `item` has its own part of
             // the result.
             unsafe {
                 gemm::gemm(
-                    m,
-                    n,
+                    rows.len(),
+                    columns.len(),
                     k,
-                    first.at((i * matrix) as isize),
+                    first.at((i * matrix + rows.start * n + columns.start) as isize),
                     1,
                     n as isize,
                     false,
@@ -97,14 +107,49 @@ fn product<T: Element + Number>(launch: &CpuLaunch<'_>) -> Result<()> {
                     false,
                     false,
                     false,
-                    parallelism(within),
+                    parallelism(if slabs.count > 1 { 1 } else { within }),
                 );
             }
         }
     };
-    parallel::split(batch, batch.div_ceil(4 * across), across, run);
+    let (items, threads) = (batch * slabs.count, across.max(slabs.count));
+    parallel::split(items, items.div_ceil(4 * threads), threads, run);
     epilogue(out, n, bias, p.relu != 0, parallel::threads(out.len()));
     Ok(())
+}
+
+/// How one product is cut up: along its rows or its columns.
+struct Slabs {
+    count: usize,
+    size: usize,
+    by_rows: bool,
+}
+
+impl Slabs {
+    fn new((m, n, k): (usize, usize, usize), threads: usize) -> Slabs {
+        let by_rows = m >= n;
+        let (length, work) = (m.max(n), m * n * k);
+        let wanted = match work {
+            _ if threads == 1 || work >= SHARED => 1,
+            _ => threads.min(2 * work / WORTH_THREADS),
+        };
+        let size = length.div_ceil(wanted).next_multiple_of(GRAIN);
+        Slabs {
+            count: length.div_ceil(size),
+            size,
+            by_rows,
+        }
+    }
+
+    /// Rows and columns of the result that a slab makes.
+    fn part(&self, slab: usize, m: usize, n: usize) -> (Range<usize>, Range<usize>) {
+        let cut = |length: usize| slab * self.size..((slab + 1) * self.size).min(length);
+        if self.by_rows {
+            (cut(m), 0..n)
+        } else {
+            (0..m, cut(n))
+        }
+    }
 }
 
 /// Add the bias to every row of `n` elements, and store what is below zero as zero.

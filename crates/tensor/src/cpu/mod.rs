@@ -27,6 +27,7 @@ mod reduce;
 #[cfg(test)]
 mod scalar;
 mod simd;
+mod single;
 mod steps;
 mod strided;
 #[cfg(test)]

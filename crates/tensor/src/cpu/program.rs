@@ -4,7 +4,9 @@
 //! that are read, then those that are written. Equal subexpressions are evaluated once; what is the same for every
 //! index is evaluated once a launch.
 
+use super::frame::BLOCK;
 use super::simd::Level;
+use super::single::{self, Side};
 use super::steps::{self, StepFn};
 use crate::device::DeviceId;
 use crate::dtype::DType;
@@ -12,6 +14,9 @@ use crate::error::{Error, Result};
 use crate::expr::{Binary, Expr, Unary};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Bytes of a first-level cache that a program may take for itself.
+const FIRST_LEVEL: usize = 32 << 10;
 
 /// Where a block of values lies; an index into the frame's table of addresses.
 pub(crate) type Slot = u16;
@@ -70,6 +75,13 @@ impl Program {
     /// How many slots there are.
     pub(crate) fn slots(&self) -> usize {
         self.registers + self.reads.len() + self.writes.len()
+    }
+
+    /// Elements of a block that keep all slots in the first-level cache: fewer for a longer expression.
+    pub(crate) fn block(&self) -> usize {
+        let moving = self.slots() - self.numbers.len();
+        let fitting = FIRST_LEVEL / (4 * moving.max(1));
+        (fitting / 64 * 64).clamp(256, BLOCK / 2)
     }
 
     /// Compile `outputs`, each for one of the operands.
@@ -265,7 +277,15 @@ impl Graph<'_> {
                 return self.binary(Binary::Mul, square, a, dtype);
             }
         }
-        let run = steps::binary(f, dtype, self.level).ok_or_else(|| self.unsupported(dtype))?;
+        let side = match (self.nodes[a].uniform, self.nodes[b].uniform) {
+            (true, false) => Some(Side::First),
+            (false, true) => Some(Side::Second),
+            _ => None,
+        };
+        let run = side
+            .and_then(|side| single::binary(f, dtype, side, self.level))
+            .or_else(|| steps::binary(f, dtype, self.level))
+            .ok_or_else(|| self.unsupported(dtype))?;
         let result = if f.compares() { DType::Bool } else { dtype };
         Ok(self.add(result, Kind::Binary(f, a, b), run))
     }

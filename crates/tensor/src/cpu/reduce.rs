@@ -140,7 +140,7 @@ impl<'a> Reducing<'a> {
             .collect();
 
         let input_strides: Vec<&[isize]> = strides.iter().map(Vec::as_slice).collect();
-        let boxes = Tiles::new(&sizes, &input_strides);
+        let boxes = Tiles::new(&sizes, &input_strides, super::frame::BLOCK / 2);
         let half = |keep: bool| {
             let pick = |from: &[usize]| -> Vec<usize> {
                 dims.iter()

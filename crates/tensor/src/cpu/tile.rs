@@ -29,14 +29,13 @@ pub(crate) struct Tile {
 }
 
 impl Tiles {
-    /// Cut `shape` into boxes of at most [`BLOCK`] elements.
+    /// Cut `shape` into boxes of about `most` elements, and at most [`BLOCK`].
     ///
     /// The last dimensions are taken whole as far as they go, so that boxes are long runs. Where an operand runs along
     /// another dimension (it is transposed), boxes are about square between the two.
-    pub(crate) fn new(shape: &[usize], strides: &[&[isize]]) -> Tiles {
+    pub(crate) fn new(shape: &[usize], strides: &[&[isize]], most: usize) -> Tiles {
         let mut size = vec![1; shape.len()];
-        // Half a block keeps the registers of a longer expression in the first-level cache.
-        let mut left = BLOCK / 2;
+        let mut left = most;
         if let Some(last) = shape.len().checked_sub(1)
             && let Some(across) = crossing(shape, strides, last)
         {
