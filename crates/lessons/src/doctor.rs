@@ -9,7 +9,11 @@ use crate::params::Params;
 use crate::report::{Cell, Column, Metric, Table};
 
 /// The lesson.
-pub const LESSON: Lesson = Lesson { info, run };
+pub const LESSON: Lesson = Lesson {
+    info,
+    run,
+    prepare: None,
+};
 
 fn info() -> LessonInfo {
     LessonInfo {

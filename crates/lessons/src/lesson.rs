@@ -34,8 +34,14 @@ pub struct Lesson {
     /// What it says of itself.
     pub info: fn() -> LessonInfo,
     /// What it does; figures go to the context as they come.
-    pub run: for<'a> fn(&'a Params, &'a Ctx) -> LocalFuture<'a, Result<(), LessonError>>,
+    pub run: Act,
+    /// Opens devices and builds the kernels that a run with these parameters needs, and loads its data: done while the
+    /// learner reads, so that a run begins at once.
+    pub prepare: Option<Act>,
 }
+
+/// Something that a lesson does in a context.
+pub type Act = for<'a> fn(&'a Params, &'a Ctx) -> LocalFuture<'a, Result<(), LessonError>>;
 
 /// All lessons, in the order in which to take them.
 pub fn all() -> &'static [Lesson] {
@@ -62,6 +68,39 @@ pub fn find(id: &str) -> Result<(&'static Lesson, LessonInfo), LessonError> {
             nearest: nearest(id, known.iter().map(|i| i.id.as_str())),
             known: known.iter().map(|i| i.id.clone()).collect(),
         }),
+    }
+}
+
+/// Gets ready for a run, on its device before all others, and leaves no trace but what is open, compiled and loaded. A
+/// failure is left for the run to tell.
+pub async fn prepare(
+    lesson: &Lesson,
+    params: &Params,
+    seed: u64,
+    environment: Environment,
+    surroundings: Surroundings,
+) {
+    let Some(act) = lesson.prepare else { return };
+    let names: Vec<String> = environment.devices.iter().map(|d| d.name.clone()).collect();
+    let report = Report::new(&(lesson.info)().id, params.clone(), seed, environment);
+    let ctx = Ctx::new(surroundings, report);
+    let devices = &ctx.surroundings().devices;
+    match act(params, &ctx).await {
+        // The device is what a learner changes first, and opening one takes a while.
+        Ok(()) => {
+            for name in names {
+                if ctx.checkpoint().await.is_err() || devices.open(&name).await.is_err() {
+                    break;
+                }
+            }
+        }
+        Err(LessonError::Cancelled) => {}
+        Err(_) => devices.forget(),
+    }
+    for device in devices.opened() {
+        device.memory().empty_cache();
+        device.memory().reset_peaks();
+        device.trace().clear();
     }
 }
 

@@ -34,7 +34,7 @@ pub use environment::{Check, CheckStep, DeviceFacts, DeviceKind, Diagnosis, Envi
 pub use error::LessonError;
 pub use event::{Event, Progress};
 pub use host::{Host, LocalFuture, Surroundings};
-pub use lesson::{Lesson, LessonInfo, all, catalogue, find, run};
+pub use lesson::{Lesson, LessonInfo, all, catalogue, find, prepare, run};
 pub use machine::Machine;
 pub use measure::{Plan, Timing, measure, quantile};
 pub use messages::{FromWorker, ToWorker};

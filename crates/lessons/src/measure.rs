@@ -47,7 +47,7 @@ impl Plan {
         }
     }
 
-    /// For a look: 2 warm-ups, then at least 7 runs, or a second.
+    /// For a look: 2 warm-ups, then at least 7 runs, or half a second.
     pub const fn quick() -> Self {
         Plan {
             warmups: 2,
@@ -57,7 +57,7 @@ impl Plan {
             time: 0.1,
             spread: 0.1,
             min_runs: 3,
-            max_time: 1.0,
+            max_time: 0.5,
             max_calls: 4096,
         }
     }

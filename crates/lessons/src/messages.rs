@@ -15,6 +15,15 @@ use crate::report::Report;
 pub enum ToWorker {
     /// Look at the machine and answer [`FromWorker::Ready`].
     Describe,
+    /// Get ready for a run with these parameters, while the learner reads. Not answered; a run puts an end to it.
+    Prepare {
+        /// Id of the lesson.
+        lesson: String,
+        /// Parameters as the form holds them.
+        params: BTreeMap<String, String>,
+        /// Seed.
+        seed: u64,
+    },
     /// Run a lesson. One run at a time.
     Run {
         /// Number by which answers name this run.

@@ -20,6 +20,8 @@ use tensor::{DeviceId, Error, Result};
 pub(crate) struct Limits {
     /// Invocations of a workgroup.
     pub group: u32,
+    /// Invocations of a workgroup of elementwise kernels with many elements, where no workgroup is long.
+    pub wide_group: u32,
     /// Largest range of one binding.
     pub binding: usize,
     /// Bindings of one dispatch.

@@ -19,6 +19,8 @@ use tensor::trace::{EventKind, Record, Timing};
 
 /// A dispatch may be reckoned to take this long; longer ones are cut. Drivers reset a device after about two seconds.
 const LONGEST_MS: f64 = 300.0;
+/// Elements from which an elementwise kernel takes the larger workgroups: enough of them are then left for every thread.
+const WIDE: usize = 1 << 18;
 /// WebGPU's limit of workgroups in a dimension, below which grids are folded.
 const WIDEST: u32 = 65_535;
 
@@ -149,7 +151,11 @@ impl WgpuDevice {
         let variant = MapVariant {
             form: form.clone(),
             bindings: bound.bindings.clone(),
-            group: self.limits.group,
+            group: if n < WIDE {
+                self.limits.group
+            } else {
+                self.limits.wide_group
+            },
         };
         let context = self.context(state.pool.stats());
         let pipeline = state.pipelines.map(map, variant, &context)?;

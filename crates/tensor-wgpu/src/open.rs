@@ -77,7 +77,8 @@ pub(crate) async fn open_raw(index: usize, options: OpenOptions) -> Result<WgpuD
         device,
         queue,
         limits: Limits {
-            group: group_size(&limits, software),
+            group: group_size(&limits, if software { 64 } else { 256 }),
+            wide_group: group_size(&limits, 256),
             binding: usize::try_from(limits.max_storage_buffer_binding_size).unwrap_or(usize::MAX)
                 / 512
                 * 512,
@@ -117,10 +118,9 @@ fn wanted(adapter: &wgpu::Limits, forced: ForcedLimits) -> wgpu::Limits {
     limits
 }
 
-/// Invocations of a workgroup: 256, or the largest power of two that is allowed. A software adapter hands out work to its
-/// threads by the workgroup: small ones share it out better.
-fn group_size(limits: &wgpu::Limits, software: bool) -> u32 {
-    let wanted = if software { 64 } else { 256 };
+/// Invocations of a workgroup: as many as wanted, or the largest power of two that is allowed. A software adapter hands out
+/// work to its threads by the workgroup: small ones share it out better, if there is enough in each.
+fn group_size(limits: &wgpu::Limits, wanted: u32) -> u32 {
     let most = limits
         .max_compute_invocations_per_workgroup
         .min(limits.max_compute_workgroup_size_x)

@@ -26,7 +26,7 @@ pub fn post(message: &FromWorker) {
 pub struct PageHost {
     run: u32,
     stop: Rc<Cell<bool>>,
-    channel: Option<Channel>,
+    turns: Turns,
 }
 
 impl PageHost {
@@ -34,7 +34,7 @@ impl PageHost {
         PageHost {
             run,
             stop,
-            channel: Channel::open(),
+            turns: Turns::open(),
         }
     }
 }
@@ -52,11 +52,55 @@ impl Host for PageHost {
     }
 
     fn turn(&self) -> LocalFuture<'_, ()> {
-        Box::pin(async {
-            if let Some(channel) = &self.channel {
-                channel.round_trip().await;
-            }
-        })
+        Box::pin(self.turns.turn())
+    }
+}
+
+/// Nobody listens: a preparation, until another one or a run is asked for.
+pub struct SilentHost {
+    own: u32,
+    latest: Rc<Cell<u32>>,
+    turns: Turns,
+}
+
+impl SilentHost {
+    /// The host of a new preparation: from here on it is the latest.
+    pub fn new(latest: &Rc<Cell<u32>>) -> Self {
+        let own = latest.get() + 1;
+        latest.set(own);
+        SilentHost {
+            own,
+            latest: latest.clone(),
+            turns: Turns::open(),
+        }
+    }
+}
+
+impl Host for SilentHost {
+    fn emit(&self, _: &Event) {}
+
+    fn cancelled(&self) -> bool {
+        self.latest.get() != self.own
+    }
+
+    fn turn(&self) -> LocalFuture<'_, ()> {
+        Box::pin(self.turns.turn())
+    }
+}
+
+/// Turns of the event loop.
+pub struct Turns(Option<Channel>);
+
+impl Turns {
+    pub fn open() -> Self {
+        Turns(Channel::open())
+    }
+
+    /// Lets messages in that came meanwhile.
+    pub async fn turn(&self) {
+        if let Some(channel) = &self.0 {
+            channel.round_trip().await;
+        }
     }
 }
 

@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use lessons::{
-    Clock, Devices, Environment, FromWorker, LessonError, Machine, ParamError, Params,
+    Clock, Devices, Environment, FromWorker, Host, LessonError, Machine, ParamError, Params,
     Surroundings, ToWorker, WallClock,
 };
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::MessageEvent;
 
-use host::{PageHost, post};
+use host::{PageHost, SilentHost, Turns, post};
 use sets::PageSets;
 
 /// Starts the worker: it looks at the machine, says so, and then does what it is told.
@@ -47,6 +47,9 @@ struct Engine {
     running: Cell<Option<u32>>,
     /// Whether it is to stop.
     stop: Rc<Cell<bool>>,
+    /// The number of the preparation that was asked for last, and whether one is going.
+    latest: Rc<Cell<u32>>,
+    preparing: Cell<bool>,
     /// What was last found; looking anew takes a while in some browsers.
     environment: RefCell<Option<Environment>>,
 }
@@ -69,6 +72,14 @@ fn hear(engine: &Rc<Engine>, data: &JsValue) {
                 engine.machine.forget();
                 engine.describe().await;
             });
+        }
+        Ok(ToWorker::Prepare {
+            lesson,
+            params,
+            seed,
+        }) => {
+            let engine = engine.clone();
+            spawn_local(async move { engine.prepare(&lesson, &params, seed).await });
         }
         Ok(ToWorker::Run {
             run,
@@ -109,6 +120,42 @@ impl Engine {
         });
     }
 
+    /// Gets ready for a run. A later preparation, and a run, put an end to it.
+    async fn prepare(&self, lesson: &str, params: &BTreeMap<String, String>, seed: u64) {
+        let Ok((lesson, info)) = lessons::find(lesson) else {
+            return;
+        };
+        let given = params
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()));
+        let Ok(params) = Params::parse(&info.params, given) else {
+            return;
+        };
+        let host = Rc::new(SilentHost::new(&self.latest));
+        self.prepared().await;
+        let known = self.environment.borrow().clone();
+        let (Some(environment), None, false) = (known, self.running.get(), host.cancelled()) else {
+            return;
+        };
+        self.preparing.set(true);
+        let surroundings = Surroundings {
+            devices: self.machine.clone(),
+            host,
+            clock: self.clock.clone() as Rc<dyn Clock>,
+            data: self.sets.clone(),
+        };
+        lessons::prepare(lesson, &params, seed, environment, surroundings).await;
+        self.preparing.set(false);
+    }
+
+    /// Waits for the end of the preparation that is going, if one is.
+    async fn prepared(&self) {
+        let turns = Turns::open();
+        while self.preparing.get() {
+            turns.turn().await;
+        }
+    }
+
     async fn run(&self, run: u32, lesson: &str, params: &BTreeMap<String, String>, seed: u64) {
         let refuse = |param: Option<String>, error: String, help: Option<String>| {
             post(&FromWorker::Refused {
@@ -140,6 +187,8 @@ impl Engine {
         };
         self.running.set(Some(run));
         self.stop.set(false);
+        self.latest.set(self.latest.get() + 1);
+        self.prepared().await;
         // Let go of before the wait: a survey that ends meanwhile stores its own.
         let known = self.environment.borrow().clone();
         let environment = match known {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use leptos::prelude::*;
 use lessons::{LessonInfo, ParamKind, ParamSpec};
 
+use super::after;
 use super::field::{Field, Values, focus};
 use super::files::Chosen;
 use super::route::to_lesson;
@@ -14,6 +15,9 @@ use crate::words;
 
 /// Name of the seed's field. Every lesson has a seed, and no lesson names a parameter so.
 const SEED: &str = "seed";
+
+/// How long a form stands still before the engine gets ready for what it says.
+const SETTLED_MS: i32 = 300;
 
 fn seed_spec() -> ParamSpec {
     ParamSpec::int(SEED, 0..=i64::from(u32::MAX), 0, words::SEED_HELP)
@@ -89,6 +93,39 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
         let wrong = wrong.clone();
         move || wrong().is_some()
     };
+    let filled = {
+        let lesson = lesson.clone();
+        Memo::new(move |_| -> (BTreeMap<String, String>, u64) {
+            let given = info
+                .params
+                .iter()
+                .filter_map(|spec| Some((spec.name.clone(), values.get(&lesson, &spec.name)?)))
+                .collect();
+            let seed = values.get(&lesson, SEED);
+            let seed = seed.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+            (given, seed)
+        })
+    };
+    // While the learner reads and sets things, the engine opens the device and builds what a run will need.
+    let settings = StoredValue::new(0u32);
+    Effect::new({
+        let lesson = lesson.clone();
+        move |_| {
+            let (given, seed) = filled.get();
+            if engine.life.get() != Life::Ready {
+                return;
+            }
+            settings.update_value(|n| *n += 1);
+            let number = settings.get_value();
+            let lesson = lesson.clone();
+            after(SETTLED_MS, move || {
+                // The form may be gone by now.
+                if settings.try_get_value() == Some(number) {
+                    engine.prepare(lesson, given, seed);
+                }
+            });
+        }
+    });
     let go = {
         let lesson = lesson.clone();
         move |event: leptos::ev::SubmitEvent| {
@@ -101,15 +138,7 @@ pub fn Form(info: LessonInfo) -> impl IntoView {
             {
                 return;
             }
-            let given: BTreeMap<String, String> = info
-                .params
-                .iter()
-                .filter_map(|spec| Some((spec.name.clone(), values.get(&lesson, &spec.name)?)))
-                .collect();
-            let seed = values
-                .get(&lesson, SEED)
-                .and_then(|text| text.trim().parse().ok())
-                .unwrap_or(0);
+            let (given, seed) = filled.get_untracked();
             engine.run(lesson.clone(), given, seed, chosen.of(&lesson));
         }
     };

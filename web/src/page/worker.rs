@@ -199,6 +199,17 @@ impl Engine {
         });
     }
 
+    /// Lets the engine get ready for a run with these parameters, unless it has other things to do.
+    pub fn prepare(self, lesson: String, params: BTreeMap<String, String>, seed: u64) {
+        if self.active.get_untracked().is_none() && self.life.get_untracked() == Life::Ready {
+            self.say(&ToWorker::Prepare {
+                lesson,
+                params,
+                seed,
+            });
+        }
+    }
+
     async fn send_file(self, folder: &str, file: &File) -> Result<(), JsValue> {
         let buffer: ArrayBuffer = JsFuture::from(file.array_buffer()).await?.unchecked_into();
         let message = ToWorker::Data {

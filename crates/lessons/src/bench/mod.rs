@@ -20,7 +20,11 @@ use crate::report::{Cell, Column, Metric, Table, TimingMethod};
 use cases::{Case, Scale};
 
 /// The instrument.
-pub const LESSON: Lesson = Lesson { info, run };
+pub const LESSON: Lesson = Lesson {
+    info,
+    run,
+    prepare: None,
+};
 
 fn info() -> LessonInfo {
     LessonInfo {

@@ -1,11 +1,12 @@
 //! A network learns: the loss at each step, the accuracy after each epoch, how fast, and in how much memory.
 
 mod evaluate;
+mod launches;
 mod loss_log;
 mod model;
 mod problem;
 
-use tensor::Device;
+use tensor::{Device, Tensor};
 
 use crate::ctx::Ctx;
 use crate::error::LessonError;
@@ -21,7 +22,11 @@ use model::Network;
 use problem::Problem;
 
 /// The lesson.
-pub const LESSON: Lesson = Lesson { info, run };
+pub const LESSON: Lesson = Lesson {
+    info,
+    run,
+    prepare: Some(prepare),
+};
 
 fn info() -> LessonInfo {
     LessonInfo {
@@ -38,6 +43,7 @@ fn info() -> LessonInfo {
             ParamSpec::int("batch", 1..=4096, 64, "examples a step"),
             ParamSpec::int("epochs", 1..=1000, 3, "times through the training set"),
             ParamSpec::int("steps", 0..=1_000_000, 0, "stop after this many steps; 0 for none"),
+            ParamSpec::bool("fused", true, "merge launches: a layer with its ReLU, the loss, the optimiser's whole step"),
             ParamSpec::choice("data", &problem::DATA, "images; auto takes MNIST for the mnist-mlp, the generated set for lenet"),
             ParamSpec::folder("data-dir", "where the image files are, instead of the set that comes with the program"),
             ParamSpec::choice("image-size", &problem::IMAGE_SIZES, "lenet's images, enlarged if need be").unit("px"),
@@ -48,6 +54,30 @@ fn info() -> LessonInfo {
 fn run<'a>(params: &'a Params, ctx: &'a Ctx) -> LocalFuture<'a, Result<(), LessonError>> {
     Box::pin(train(params, ctx))
 }
+
+fn prepare<'a>(params: &'a Params, ctx: &'a Ctx) -> LocalFuture<'a, Result<(), LessonError>> {
+    Box::pin(warm(params, ctx))
+}
+
+/// One step and one evaluation, as the run will have them.
+async fn warm(params: &Params, ctx: &Ctx) -> Result<(), LessonError> {
+    let device = ctx.open(params.text("device")?).await?;
+    ctx.checkpoint().await?;
+    let problem = Problem::load(params, ctx).await?;
+    let mut network = Network::new(params, &problem, ctx.seed(), &device)?;
+    let batch = params.size("batch")?.min(WARM_BATCH);
+    if let Some(examples) = problem.epoch(0, batch, ctx.seed())?.next() {
+        ctx.checkpoint().await?;
+        let (input, target) = examples.to(&device)?;
+        let loss = network.step(&input, &target)?;
+        let right = network.evaluate(&input, &target)?;
+        Tensor::stack(&[&loss, &right], 0)?.to_f64s().await?;
+    }
+    Ok(())
+}
+
+/// Most examples of a step that only builds what a run needs.
+const WARM_BATCH: usize = 64;
 
 /// How the loop goes.
 struct Course {
@@ -111,7 +141,8 @@ async fn train(params: &Params, ctx: &Ctx) -> Result<(), LessonError> {
         );
         ctx.memory_of(&device);
     }
-    finish(ctx, &device, &problem, &log, &pace, &network).await
+    finish(ctx, &device, &problem, &log, &pace, &network).await?;
+    launches::compare(ctx, params, &problem, &device, course.batch).await
 }
 
 fn begin(

@@ -2,6 +2,7 @@
 
 use nn::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 use nn::{Init, Linear, Module, ModuleExt, Sequential, models};
+use tensor::fused::unfused;
 use tensor::random::Generator;
 use tensor::{ClassLoss, DType, Device, Reduction, Tensor};
 
@@ -23,6 +24,7 @@ pub struct Network {
     layers: Sequential,
     optimizer: Box<dyn Optimizer>,
     classes: bool,
+    fused: bool,
 }
 
 impl Network {
@@ -48,6 +50,7 @@ impl Network {
             layers,
             optimizer,
             classes: classes.is_some(),
+            fused: params.bool("fused")?,
         })
     }
 
@@ -56,8 +59,21 @@ impl Network {
         self.layers.parameter_count()
     }
 
+    /// Whether a step is merged into few launches, or runs every operation by itself.
+    pub fn set_fused(&mut self, fused: bool) {
+        self.fused = fused;
+    }
+
     /// One step on a batch; the loss stays on the device.
     pub fn step(&mut self, input: &Tensor, target: &Tensor) -> Result<Tensor, LessonError> {
+        if self.fused {
+            self.learn(input, target)
+        } else {
+            unfused(|| self.learn(input, target))
+        }
+    }
+
+    fn learn(&mut self, input: &Tensor, target: &Tensor) -> Result<Tensor, LessonError> {
         self.optimizer.zero_grad();
         let output = self.layers.forward(input)?;
         let loss = if self.classes {

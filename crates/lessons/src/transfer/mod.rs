@@ -20,7 +20,11 @@ use crate::report::{Axis, Cell, Column, Metric, Point, Series, Spread, Table, Ti
 use crossover::{Crossover, crossover};
 
 /// The lesson.
-pub const LESSON: Lesson = Lesson { info, run };
+pub const LESSON: Lesson = Lesson {
+    info,
+    run,
+    prepare: Some(prepare),
+};
 
 fn info() -> LessonInfo {
     LessonInfo {
@@ -43,6 +47,34 @@ fn run<'a>(params: &'a Params, ctx: &'a Ctx) -> LocalFuture<'a, Result<(), Lesso
     Box::pin(compare(params, ctx))
 }
 
+fn prepare<'a>(params: &'a Params, ctx: &'a Ctx) -> LocalFuture<'a, Result<(), LessonError>> {
+    Box::pin(warm(params, ctx))
+}
+
+/// The products of the probe and of the smallest size, on both devices.
+async fn warm(params: &Params, ctx: &Ctx) -> Result<(), LessonError> {
+    let (cpu, device) = devices(params, ctx).await?;
+    ctx.checkpoint().await?;
+    sizes::probe(ctx, &[&cpu, &device]).await?;
+    let smallest = params.sizes("sizes")?.iter().min().copied().unwrap_or(1);
+    let n = (smallest as usize).min(256);
+    let (a, b) = inputs(ctx.seed(), n);
+    let send = |values: &[f32]| Tensor::from_slice(values, &[n, n], &device);
+    send(&a)?.matmul(&send(&b)?)?.to_vec::<f32>().await?;
+    Ok(())
+}
+
+/// The CPU, and the device beside it.
+async fn devices(params: &Params, ctx: &Ctx) -> Result<(Device, Device), LessonError> {
+    let facts = ctx.report().environment.devices;
+    let wanted = match params.text("device")? {
+        "auto" => beside_cpu(&facts).unwrap_or("cpu"),
+        name => name,
+    };
+    let cpu = ctx.surroundings().devices.open("cpu").await?;
+    Ok((cpu, ctx.open(wanted).await?))
+}
+
 /// The times of one size.
 struct Row {
     n: usize,
@@ -54,13 +86,7 @@ struct Row {
 }
 
 async fn compare(params: &Params, ctx: &Ctx) -> Result<(), LessonError> {
-    let facts = ctx.report().environment.devices;
-    let wanted = match params.text("device")? {
-        "auto" => beside_cpu(&facts).unwrap_or("cpu"),
-        name => name,
-    };
-    let cpu = ctx.surroundings().devices.open("cpu").await?;
-    let device = ctx.open(wanted).await?;
+    let (cpu, device) = devices(params, ctx).await?;
     let plan = if params.bool("thorough")? {
         Plan::thorough()
     } else {
@@ -193,6 +219,9 @@ async fn measure_size(
         })
         .await?;
 
+    // Each figure goes out as it comes: a learner should not wait for the row.
+    write_point(ctx, "cpu", n, &cpu_time);
+
     stage("compute only");
     let (left, right) = (send(&a)?, send(&b)?);
     let product = left.matmul(&right)?;
@@ -202,6 +231,8 @@ async fn measure_size(
             multiply(&left, &right, calls).await
         })
         .await?;
+
+    write_point(ctx, "compute", n, &compute);
 
     stage("sending");
     let upload = ctx
@@ -234,6 +265,7 @@ async fn measure_size(
             Ok(())
         })
         .await?;
+    write_point(ctx, "end_to_end", n, &end_to_end);
     Ok(Row {
         n,
         cpu: cpu_time,
@@ -335,20 +367,15 @@ fn write_row(ctx: &Ctx, device: &Device, row: &Row) {
             Cell::number(bytes_moved(row.n)),
         ],
     );
-    for (id, time) in [
-        ("cpu", &row.cpu),
-        ("compute", &row.compute),
-        ("end_to_end", &row.end_to_end),
-    ] {
-        ctx.points(
-            id,
-            vec![Point {
-                x: row.n as f64,
-                y: time.median,
-                spread: Some(time.spread()),
-            }],
-        );
-    }
+}
+
+fn write_point(ctx: &Ctx, series: &str, n: usize, time: &Timing) {
+    let point = Point {
+        x: n as f64,
+        y: time.median,
+        spread: Some(time.spread()),
+    };
+    ctx.points(series, vec![point]);
 }
 
 fn headline(ctx: &Ctx, device: &Device, rows: &[Row]) {
