@@ -22,14 +22,18 @@ try {
   const { environment, tables } = await report(page);
   console.log(JSON.stringify({ version: `tensorscope ${environment.version} in a browser on ${device}` }));
   const cases = tables.find((table) => table.id === "cases");
+  const shares = tables.find((table) => table.id === "shares")?.rows ?? [];
   const at = Object.fromEntries(cases.columns.map((column, i) => [column.id, i]));
   for (const row of cases.rows) {
     const cell = (name) => row[at[name]];
     const value = (name) => cell(name)?.value ?? (typeof cell(name) === "string" ? cell(name) : null);
+    // Workload, case, percent of the peak that the same run found.
+    const share = shares.find(([workload, name]) => workload === value("workload") && name === value("case"))?.[2]?.value;
     const scaled = (name, factor) => (value(name) === null ? null : value(name) * factor);
     console.log(JSON.stringify({
       workload: value("workload"), case: value("case"), median_ms: scaled("median", 1e3), p10_ms: scaled("p10", 1e3),
       p90_ms: scaled("p90", 1e3), runs: value("runs"), gflops: scaled("flops", 1e-9), gbps: scaled("bandwidth", 1e-9),
+      floor_ms: share === undefined ? null : value("median") * 1e3 * share / 100,
     }));
   }
 } finally {

@@ -23,9 +23,22 @@ export const KINDS = {
 // What runs in the worker before the engine does, for a test: the same loader with more in front.
 const NO_API = `for (const place of ["Navigator", "WorkerNavigator"]) if (place in self) delete self[place].prototype.gpu;`;
 const BEFORE_ENGINE = {
-  // Keeps the devices that the engine opens, so that a test can lose them.
+  // Keeps the devices that the engine opens, so that a test can lose them, and counts the kernels that it builds; also those
+  // that it had built when a curve got its first point.
   devices: `
     self.devices = [];
+    self.built = 0;
+    self.builtAtFirstPoint = null;
+    const build = GPUDevice.prototype.createComputePipeline;
+    GPUDevice.prototype.createComputePipeline = function (...given) {
+      self.built += 1;
+      return build.apply(this, given);
+    };
+    const say = self.postMessage;
+    self.postMessage = (message, ...rest) => {
+      if (typeof message === "string" && message.includes('"event":"points"')) self.builtAtFirstPoint ??= self.built;
+      return say.call(self, message, ...rest);
+    };
     const request = GPUAdapter.prototype.requestDevice;
     GPUAdapter.prototype.requestDevice = async function (...given) {
       const device = await request.apply(this, given);

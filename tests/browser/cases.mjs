@@ -11,7 +11,7 @@ const test = (name, work) => ({ name, work: ({ page, expect }) => work(page, exp
 export function all(url) {
   const elsewhere = url.replace("127.0.0.1", ELSEWHERE).replace("localhost", ELSEWHERE);
   return [
-    { kind: "WebGPU", settings: { browser: "webgpu", before: "devices" }, tests: [...start(url), ...lessons("wgpu:0"), ...manners(), ...accidents(), ...losses()] },
+    { kind: "WebGPU", settings: { browser: "webgpu", before: "devices" }, tests: [...start(url), ...reading(), ...lessons("wgpu:0"), ...manners(), ...accidents(), ...losses()] },
     { kind: "no WebGPU", settings: { browser: "none", before: "no api" }, tests: [diagnosis(/has no WebGPU/, /current Chrome/), ...lessons("cpu"), doctorSays(/has no WebGPU/)] },
     { kind: "no WebGPU in workers", settings: { browser: "webgpu", before: "no api in workers" }, tests: [diagnosis(/does not show it to workers/, /current Chrome/)] },
     { kind: "no adapter", settings: { browser: "webgpu", before: "no adapter" }, tests: [diagnosis(/no adapter/, /hardware acceleration/)] },
@@ -203,6 +203,31 @@ function accidents() {
       await until("the engine is ready", async () => page.locator("#run").isEnabled(), 60_000);
       await go(page, "#/lesson/doctor");
       await run(page);
+    }),
+  ];
+}
+
+function reading() {
+  return [
+    test("what a run needs is built while the learner reads", async (page) => {
+      for (const lesson of ["train", "transfer"]) {
+        await go(page, `#/lesson/${lesson}`);
+        await fill(page, { device: "wgpu:0" });
+        const counts = () => page.workers()[0].evaluate(() => [self.built, self.builtAtFirstPoint]);
+        let before = await counts();
+        await until("kernels are built and no more come", async () => {
+          await page.waitForTimeout(1500);
+          const now = await counts();
+          const still = now[0] === before[0] && now[0] > 0;
+          before = now;
+          return still;
+        }, 60_000);
+        await page.workers()[0].evaluate(() => { self.builtAtFirstPoint = null; });
+        await run(page, lesson === "train" ? { steps: 3, epochs: 1 } : { sizes: "64 128" });
+        const [, atFirst] = await counts();
+        // The first losses are stacked by a kernel of their own.
+        assert.ok(atFirst !== null && atFirst - before[0] <= 1, `${lesson}: ${before[0]} before, ${atFirst} at the first point`);
+      }
     }),
   ];
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use lexopt::prelude::{Long, Short, Value};
 
 use crate::Failure;
+use crate::bench::Place;
 use crate::suites::Suite;
 
 /// The port that `play` asks for first.
@@ -16,7 +17,8 @@ cargo xtask COMMAND
   play [--port N] [--no-open]   install what is missing, build the page, serve it on this machine
                                 and open a browser (N: 8080; a busy port moves to the next free one)
   test [NAME...] [--list]       install what the tests need and run all suites, or the named ones
-  bench [ARGUMENTS]             measure this machine: `tensorscope bench ARGUMENTS`, release build
+  bench [--rounds N] [PLACE...] measure this machine beside other libraries, N times (5), on all places or the
+                                named ones: cpu, webgpu, wasm, vulkan
   setup [--check]               install what play and test need, and do nothing else;
                                 with --check only say what is there and what is missing
   help                          this text
@@ -32,7 +34,7 @@ pub enum Command {
     List,
     Play { port: u16, open: bool },
     Test { suites: Vec<Suite> },
-    Bench { arguments: Vec<OsString> },
+    Bench { rounds: usize, places: Vec<Place> },
     Setup { check: bool },
 }
 
@@ -49,8 +51,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, F
         "test" => test(parser),
         "setup" => setup(parser),
         "bench" => {
-            let arguments = parser.raw_args().map_err(usage)?.collect();
-            Ok(Command::Bench { arguments })
+            let (rounds, places) = crate::bench::parse(parser)?;
+            Ok(Command::Bench { rounds, places })
         }
         other => Err(Failure::new(
             format!("there is no command `{other}`"),
@@ -208,14 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn bench_passes_everything_on() {
-        let arguments = ["--json", "--device", "cpu", "--help"]
-            .map(OsString::from)
-            .to_vec();
-        assert_eq!(
-            parsed("bench --json --device cpu --help").unwrap(),
-            Command::Bench { arguments }
-        );
+    fn bench_takes_rounds_and_places() {
+        let all = Command::Bench {
+            rounds: 5,
+            places: Place::ALL.to_vec(),
+        };
+        assert_eq!(parsed("bench").unwrap(), all);
+        let some = Command::Bench {
+            rounds: 2,
+            places: vec![Place::Wasm, Place::Cpu],
+        };
+        assert_eq!(parsed("bench --rounds 2 wasm cpu").unwrap(), some);
+        let wrong = |line| parsed(line).unwrap_err().to_string();
+        assert!(wrong("bench moon").contains("cpu, webgpu, wasm, vulkan"));
+        assert!(wrong("bench --rounds 0").contains("rounds"));
     }
 
     #[test]

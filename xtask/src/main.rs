@@ -47,7 +47,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Play { port, open } => play::play(&places, port, open)?,
         Command::Setup { check } => return setup::setup(&places, check),
         Command::Test { suites } => return suites::test(&places, &suites),
-        Command::Bench { arguments } => bench::bench(&places, &arguments)?,
+        Command::Bench {
+            rounds,
+            places: wanted,
+        } => bench::bench(&places, rounds, &wanted)?,
     }
     Ok(ExitCode::SUCCESS)
 }

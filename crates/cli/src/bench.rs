@@ -63,10 +63,13 @@ fn peer_lines(report: &Report) -> Vec<Value> {
         } else {
             Value::Null
         };
+        let median = scaled("median", 1e3);
+        let share = share(report, &text("workload"), &text("case"));
         lines.push(json!({
             "workload": text("workload"),
             "case": text("case"),
-            "median_ms": scaled("median", 1e3),
+            "median_ms": median,
+            "floor_ms": share.zip(median.as_f64()).map(|(share, ms)| ms * share / 100.0),
             "p10_ms": scaled("p10", 1e3),
             "p90_ms": scaled("p90", 1e3),
             "runs": scaled("runs", 1.0),
@@ -75,6 +78,22 @@ fn peer_lines(report: &Report) -> Vec<Value> {
         }));
     }
     lines
+}
+
+/// Percent of the machine's own peak that a case reaches, as the run found it.
+fn share(report: &Report, workload: &str, case: &str) -> Option<f64> {
+    let table = report.table("shares")?;
+    let at = |id: &str| table.columns.iter().position(|c| c.id == id);
+    let (of, name, share) = (at("workload")?, at("case")?, at("share")?);
+    let is = |cell: &Cell, wanted: &str| matches!(cell, Cell::Text(text) if text == wanted);
+    let row = table
+        .rows
+        .iter()
+        .find(|row| is(&row[of], workload) && is(&row[name], case))?;
+    match row[share] {
+        Cell::Number { value, .. } => Some(value),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +125,15 @@ mod tests {
             .concat(),
         );
         report.tables.push(table);
+        let ids = ["workload", "case", "share"];
+        let mut shares = Table::new("shares", "", ids.map(|id| Column::new(id, id, "")).to_vec());
+        let row = [
+            Cell::text("W1"),
+            Cell::text("n=64 compute"),
+            Cell::number(25.0),
+        ];
+        shares.rows.push(row.to_vec());
+        report.tables.push(shares);
         let lines = peer_lines(&report);
         assert!(
             lines[0]["version"]
@@ -115,7 +143,7 @@ mod tests {
         );
         let expected = json!({
             "workload": "W1", "case": "n=64 compute", "median_ms": 2.0, "p10_ms": 1.0, "p90_ms": 3.0, "runs": 20.0,
-            "gflops": 1.0, "gbps": null,
+            "gflops": 1.0, "gbps": null, "floor_ms": 0.5,
         });
         assert_eq!(lines[1], expected);
     }
