@@ -12,7 +12,7 @@ use crate::process::{cargo, watch};
 use crate::setup::{Need, PAGE, Ready, prepare};
 use crate::stages::Stages;
 use crate::summary::{Ended, Outcome, is_count, text};
-use crate::{Failure, Places, site, wasm, workspace};
+use crate::{Failure, Places, site, system, wasm, workspace};
 
 /// A part of `cargo xtask test` that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,9 +287,20 @@ fn wgsl(tests: &mut Tests, ready: &Ready) -> Result<Outcome, Failure> {
     if env::var_os("XDG_RUNTIME_DIR").is_none() {
         variables.push(("NODEVICE_SELECT", "1"));
     }
-    let own = tests.cargo(&packages_and_tests(&["tensor-wgpu"], &[]), &variables);
+    let own = packages_and_tests(&["tensor-wgpu"], &[]);
+    let mut outcome = tests.cargo(&own, &variables);
+    // Every form of every kernel on the other software adapter too, unless somebody asked for a driver of their own.
+    if let (false, Some(other)) = (manifest.is_empty(), system::swiftshader()) {
+        eprintln!("   once more on {}", other.display());
+        let other = other.to_string_lossy().into_owned();
+        let variables = [
+            ("VK_DRIVER_FILES", other.as_str()),
+            ("NODEVICE_SELECT", "1"),
+        ];
+        outcome = outcome.and(tests.cargo(&own, &variables));
+    }
     let all = tests.cargo(&packages_and_tests(&[], &names), &variables);
-    own.and(all)
+    outcome.and(all)
 }
 
 fn cuda(tests: &mut Tests) -> Result<Outcome, Failure> {

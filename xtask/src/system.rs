@@ -42,6 +42,20 @@ pub const NODE: Part = Part {
     find: node,
 };
 
+/// The manifest of the Vulkan driver that a browser brings: SwiftShader, what its WebGPU is without a GPU.
+pub fn swiftshader() -> Option<PathBuf> {
+    const FOLDERS: [&str; 4] = [
+        "/usr/lib/chromium",
+        "/usr/lib/chromium-browser",
+        "/opt/google/chrome",
+        "/snap/chromium/current/usr/lib/chromium-browser",
+    ];
+    FOLDERS
+        .iter()
+        .map(|folder| Path::new(folder).join("vk_swiftshader_icd.json"))
+        .find(|manifest| manifest.is_file())
+}
+
 /// The oldest Node.js that the pinned playwright-core runs in.
 const OLDEST_NODE: u32 = 18;
 

@@ -1,6 +1,5 @@
 //! What was measured: of each case ours and the peer's, round by round.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use serde_json::Value;
@@ -23,7 +22,8 @@ pub struct Case {
 /// All cases of one place.
 #[derive(Debug, Default)]
 pub struct Record {
-    pub cases: BTreeMap<Key, Case>,
+    /// In the order in which they were first measured.
+    pub cases: Vec<(Key, Case)>,
     /// What the peer calls itself.
     pub peer: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Record {
     pub fn ours(&mut self, lines: &[Value]) {
         for line in lines {
             if let (Some(key), Some(median)) = (key(line), line["median_ms"].as_f64()) {
-                let case = self.cases.entry(key).or_default();
+                let case = self.case(key);
                 case.ours.push(median);
                 case.floor.extend(line["floor_ms"].as_f64());
             }
@@ -45,11 +45,22 @@ impl Record {
         self.peer = results["version"].as_str().map(str::to_owned);
         for row in results["rows"].as_array().into_iter().flatten() {
             if let (Some(key), Some(median)) = (key(row), row["median_ms"].as_f64())
-                && let Some(case) = self.cases.get_mut(&key)
+                && let Some((_, case)) = self.cases.iter_mut().find(|(k, _)| *k == key)
             {
                 case.theirs.push(median);
             }
         }
+    }
+
+    fn case(&mut self, key: Key) -> &mut Case {
+        let at = match self.cases.iter().position(|(k, _)| *k == key) {
+            Some(at) => at,
+            None => {
+                self.cases.push((key, Case::default()));
+                self.cases.len() - 1
+            }
+        };
+        &mut self.cases[at].1
     }
 }
 
