@@ -241,6 +241,12 @@ function losses() {
       assert.match(await page.locator("#state").innerText(), /lost/);
       await run(page, { steps: 20, epochs: 1 });
     }),
+    test("a device that is lost while nobody uses it is opened anew", async (page) => {
+      await go(page, "#/lesson/train");
+      await run(page, { device: "wgpu:0", steps: 5, epochs: 1 });
+      await page.workers()[0].evaluate(() => { for (const device of self.devices) device.destroy(); });
+      await run(page, { steps: 5, epochs: 1 });
+    }),
   ];
 }
 

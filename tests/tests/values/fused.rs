@@ -144,7 +144,7 @@ fn a_layer_takes_over_its_bias_and_its_relu() {
     }
 }
 
-/// A NaN is not below zero: it comes through, as PyTorch's does.
+/// A NaN is not below zero: it comes through, and so does its gradient, as PyTorch's do.
 #[test]
 fn a_relu_within_a_layer_lets_nan_through() {
     for device in devices::under_test() {
@@ -158,6 +158,11 @@ fn a_relu_within_a_layer_lets_nan_through() {
             let (first, rest) = got.split_at(side);
             assert!(first.iter().all(|v| v.is_nan()), "{}", device.id());
             assert!(rest.iter().all(|v| *v == 0.0), "{}", device.id());
+            let bias = Tensor::zeros(&[side], DType::F32, &device).unwrap();
+            bias.requires_grad_(true).unwrap();
+            let y = x.linear_relu(&down, Some(&bias)).unwrap();
+            y.backward_with(&x.ones_like().unwrap(), false).unwrap();
+            assert_eq!(values(&bias.grad().unwrap()), vec![1.0; side]);
             let image = x.reshape(&[1, 1, side as isize, side as isize]).unwrap();
             let filter = down.narrow(0, 0, 1).unwrap().narrow(1, 0, 1).unwrap();
             let filter = filter.reshape(&[1, 1, 1, 1]).unwrap();

@@ -11,7 +11,7 @@ mod sight;
 
 use std::cell::{Cell, RefCell};
 
-use tensor::{Device, DeviceId};
+use tensor::{Device, DeviceId, Error};
 
 use crate::clock::Clock;
 use crate::devices::{Devices, resolve};
@@ -53,8 +53,13 @@ impl Machine {
     async fn device(&self, name: &str) -> Result<Device, LessonError> {
         let name = resolve(name, &self.look().await)?;
         let id = DeviceId::parse(&name)?;
-        if let Some(device) = self.opened.borrow().iter().find(|d| d.id() == id) {
-            return Ok(device.clone());
+        let known = self.opened.borrow().iter().find(|d| d.id() == id).cloned();
+        if let Some(device) = known {
+            // It may have been lost while nobody used it: by a laptop's sleep, or an update of its driver.
+            match device.synchronize().await {
+                Err(Error::DeviceLost { .. }) => self.opened.borrow_mut().retain(|d| d.id() != id),
+                _ => return Ok(device),
+            }
         }
         let device = if name == "cpu" {
             Device::cpu()

@@ -166,6 +166,23 @@ pub fn value(dtype: DType, bytes: &[u8]) -> f64 {
     }
 }
 
+/// The same with zeros in place of what float32 holds as subnormal numbers.
+pub fn without_subnormals(dtype: DType, bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    if matches!(dtype, DType::F32 | DType::BF16) {
+        for element in out.chunks_mut(dtype.size()) {
+            if value(dtype, element).abs() < f64::from(f32::MIN_POSITIVE) {
+                let sign = element.last().copied().unwrap_or_default() & 0x80;
+                element.fill(0);
+                if let Some(last) = element.last_mut() {
+                    *last = sign;
+                }
+            }
+        }
+    }
+    out
+}
+
 /// Floats may differ by this, relative to the CPU's; whatever is subnormal may be flushed to zero.
 pub fn close(dtype: DType, got: &[u8], want: &[u8], tolerance: f64) -> bool {
     if got == want {

@@ -9,6 +9,7 @@ use super::pointwise::{Pointwise, ResultType};
 use crate::autograd::no_grad;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::expr::Binary;
 use crate::kernel::Map;
 use crate::tensor::Tensor;
 use std::cell::Cell;
@@ -42,7 +43,12 @@ pub(crate) fn through_relu(grad: &Tensor, result: Option<&Tensor>) -> Result<Ten
         name: "ReluBackward0",
         node: "ReluBackward0",
         result: ResultType::Same,
-        forward: |t| t.x(1).gt(t.lit(0.0)).select(t.x(0), t.lit(0.0)),
+        // A NaN lets its gradient through, as PyTorch's does.
+        forward: |t| {
+            t.x(1)
+                .bin(Binary::Le, t.lit(0.0))
+                .select(t.lit(0.0), t.x(0))
+        },
         grads: &[],
     };
     match result {
