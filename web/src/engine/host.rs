@@ -52,7 +52,9 @@ impl Host for PageHost {
     }
 
     fn turn(&self) -> LocalFuture<'_, ()> {
-        Box::pin(self.turns.turn())
+        Box::pin(async {
+            self.turns.turn().await;
+        })
     }
 }
 
@@ -84,7 +86,9 @@ impl Host for SilentHost {
     }
 
     fn turn(&self) -> LocalFuture<'_, ()> {
-        Box::pin(self.turns.turn())
+        Box::pin(async {
+            self.turns.turn().await;
+        })
     }
 }
 
@@ -96,10 +100,14 @@ impl Turns {
         Turns(Channel::open())
     }
 
-    /// Lets messages in that came meanwhile.
-    pub async fn turn(&self) {
-        if let Some(channel) = &self.0 {
-            channel.round_trip().await;
+    /// Lets messages in that came meanwhile; false where the browser has nothing to wait by.
+    pub async fn turn(&self) -> bool {
+        match &self.0 {
+            Some(channel) => {
+                channel.round_trip().await;
+                true
+            }
+            None => false,
         }
     }
 }

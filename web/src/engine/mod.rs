@@ -151,9 +151,7 @@ impl Engine {
     /// Waits for the end of the preparation that is going, if one is.
     async fn prepared(&self) {
         let turns = Turns::open();
-        while self.preparing.get() {
-            turns.turn().await;
-        }
+        while self.preparing.get() && turns.turn().await {}
     }
 
     async fn run(&self, run: u32, lesson: &str, params: &BTreeMap<String, String>, seed: u64) {
