@@ -50,10 +50,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, F
         "play" => play(parser),
         "test" => test(parser),
         "setup" => setup(parser),
-        "bench" => {
-            let (rounds, places) = crate::bench::parse(parser)?;
-            Ok(Command::Bench { rounds, places })
-        }
+        "bench" => bench(parser),
         other => Err(Failure::new(
             format!("there is no command `{other}`"),
             "the commands are play, test, bench, setup and help",
@@ -114,6 +111,45 @@ fn test(mut parser: lexopt::Parser) -> Result<Command, Failure> {
             suites
         },
     })
+}
+
+/// Reads `--rounds N` and the places, all by default.
+fn bench(mut parser: lexopt::Parser) -> Result<Command, Failure> {
+    let (mut rounds, mut places) = (5, Vec::new());
+    while let Some(argument) = parser.next().map_err(usage)? {
+        match argument {
+            Long("rounds") => {
+                let text: OsString = parser.value().map_err(usage)?;
+                let number = text.to_str().and_then(|t| t.parse().ok());
+                rounds = number.filter(|n| *n > 0).ok_or_else(|| {
+                    Failure::new(
+                        format!(
+                            "--rounds {} is not a number of rounds",
+                            text.to_string_lossy()
+                        ),
+                        "give a number from 1 on",
+                    )
+                })?;
+            }
+            Value(name) => {
+                let name = name.to_string_lossy();
+                let place = Place::named(&name).ok_or_else(|| {
+                    let names = Place::ALL.map(Place::name).join(", ");
+                    Failure::new(
+                        format!("there is no place `{name}`"),
+                        format!("figures are taken on {names}"),
+                    )
+                })?;
+                places.push(place);
+            }
+            Short('h') | Long("help") => return Ok(Command::Help),
+            other => return Err(usage(other.unexpected())),
+        }
+    }
+    if places.is_empty() {
+        places = Place::ALL.to_vec();
+    }
+    Ok(Command::Bench { rounds, places })
 }
 
 fn setup(mut parser: lexopt::Parser) -> Result<Command, Failure> {

@@ -141,22 +141,7 @@ fn dense(buffer: &Buffer, n: usize) -> Binding<'_> {
 
 async fn product(device: &WgpuDevice, n: usize) -> Result<f64> {
     let side = n as u32;
-    let params = MatmulParams {
-        m: side,
-        n: side,
-        k: side,
-        batch: 1,
-        a_row: side as i32,
-        a_col: 1,
-        b_row: side as i32,
-        b_col: 1,
-        batch_shape: [1; 4],
-        a_batch: [0; 4],
-        b_batch: [0; 4],
-        bias: 0,
-        relu: 0,
-        pad: [0; 2],
-    };
+    let params = MatmulParams::dense(side, side, side);
     let buffers = [
         device.alloc(4 * n * n)?,
         device.alloc(4 * n * n)?,

@@ -69,7 +69,7 @@ impl Moments {
 
     fn step(&mut self) -> Result<()> {
         let c = self.config;
-        let mut updates = Updates::default();
+        let (mut updates, mut stepped) = (Updates::default(), Vec::new());
         for (i, parameter) in self.parameters.iter().enumerate() {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
@@ -94,9 +94,12 @@ impl Moments {
                 direct,
             ];
             updates.push(kernel, (&p, &g), state, &scalars)?;
-            self.steps[i] = step;
+            stepped.push(i);
         }
-        updates.run()
+        updates.run()?;
+        // A step that failed does not count.
+        stepped.into_iter().for_each(|i| self.steps[i] += 1);
+        Ok(())
     }
 }
 

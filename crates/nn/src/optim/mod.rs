@@ -122,8 +122,8 @@ impl Updates {
         scalars: &[f64],
     ) -> Result<()> {
         let own = parameter.detach();
-        let mut operands = vec![no_grad(|| grad.to_dtype(own.dtype()))?];
-        operands.insert(0, own);
+        let grad = no_grad(|| grad.to_dtype(own.dtype()))?;
+        let mut operands = vec![own, grad];
         operands.extend(state.iter().map(Tensor::alias));
         let same = |u: &&mut Update| Arc::ptr_eq(&u.kernel, &kernel) && u.scalars == scalars;
         match self.0.iter_mut().find(same) {

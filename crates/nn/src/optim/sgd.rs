@@ -104,7 +104,7 @@ impl Optimizer for Sgd {
 
     fn step(&mut self) -> Result<()> {
         let c = self.config;
-        let mut updates = Updates::default();
+        let (mut updates, mut stepped) = (Updates::default(), Vec::new());
         for (i, parameter) in self.parameters.iter().enumerate() {
             let p = parameter.tensor();
             let Some(g) = p.grad() else { continue };
@@ -136,9 +136,11 @@ impl Optimizer for Sgd {
                 state,
                 &[c.lr, c.weight_decay, c.momentum, enter, through, direct],
             )?;
-            self.started[i] = true;
+            stepped.push(i);
         }
-        updates.run()
+        updates.run()?;
+        stepped.into_iter().for_each(|i| self.started[i] = true);
+        Ok(())
     }
 
     fn lr(&self) -> f64 {

@@ -22,22 +22,7 @@ fn long_work_is_cut() {
         })
         .collect();
     let side = n as u32;
-    let params = MatmulParams {
-        m: side,
-        n: side,
-        k: side,
-        batch: 1,
-        a_row: side as i32,
-        a_col: 1,
-        b_row: side as i32,
-        b_col: 1,
-        batch_shape: [1; 4],
-        a_batch: [0; 4],
-        b_batch: [0; 4],
-        bias: 0,
-        relu: 0,
-        pad: [0; 2],
-    };
+    let params = MatmulParams::dense(side, side, side);
     let a = device.alloc(4 * n * n).unwrap();
     let out = device.alloc(4 * n * n).unwrap();
     device.upload(&a, 0, bytemuck::cast_slice(&values)).unwrap();
@@ -132,18 +117,9 @@ fn every_form_of_a_product_finishes_its_sums() {
                 strides: &[],
             });
             let params = MatmulParams {
-                m: m as u32,
-                n: n as u32,
-                k: k as u32,
-                batch: 1,
-                a_row: k as i32,
-                a_col: 1,
-                b_row: n as i32,
-                b_col: 1,
-                batch_shape: [1; 4],
                 bias: u32::from(bias),
                 relu: u32::from(relu),
-                ..bytemuck::Zeroable::zeroed()
+                ..MatmulParams::dense(m as u32, n as u32, k as u32)
             };
             for (form, forced) in [
                 (matmul::Tuned::Register, false),

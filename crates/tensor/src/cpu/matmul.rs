@@ -1,9 +1,9 @@
 //! Products of matrices, through the `gemm` crate.
 
+use super::lanes::Real;
 use super::launch::{CpuLaunch, for_float};
 use super::operand::failure;
 use super::parallel;
-use crate::dtype::Element;
 use crate::error::Result;
 use crate::kernels::matmul::MatmulParams;
 use gemm::Parallelism;
@@ -23,7 +23,7 @@ pub(crate) fn matmul(launch: &CpuLaunch<'_>) -> Result<()> {
     for_float!(launch, 3, product)
 }
 
-fn product<T: Element + Number>(launch: &CpuLaunch<'_>) -> Result<()> {
+fn product<T: Real>(launch: &CpuLaunch<'_>) -> Result<()> {
     let p: MatmulParams = launch.params()?;
     let (a, b, bias, out) = (
         launch.read::<T>(0)?,
@@ -103,7 +103,7 @@ fn product<T: Element + Number>(launch: &CpuLaunch<'_>) -> Result<()> {
                     p.b_col as isize,
                     p.b_row as isize,
                     T::ZERO,
-                    T::ONE,
+                    T::from_f64(1.0),
                     false,
                     false,
                     false,
@@ -153,7 +153,7 @@ impl Slabs {
 }
 
 /// Add the bias to every row of `n` elements, and store what is below zero as zero.
-fn epilogue<T: Number>(out: &mut [T], n: usize, bias: Option<&[T]>, relu: bool, threads: usize) {
+fn epilogue<T: Real>(out: &mut [T], n: usize, bias: Option<&[T]>, relu: bool, threads: usize) {
     if bias.is_none() && !relu {
         return;
     }
@@ -196,19 +196,6 @@ impl<T> Place<T> {
     fn at(self, elements: isize) -> *mut T {
         self.0.wrapping_offset(elements)
     }
-}
-
-trait Number: Copy + Send + Sync + PartialOrd + std::ops::Add<Output = Self> {
-    const ZERO: Self;
-    const ONE: Self;
-}
-impl Number for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
-}
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
 }
 
 /// Where matrix `index` of the batch begins.

@@ -6,6 +6,20 @@ use crate::error::Result;
 use crate::kernels::nll::NllParams;
 use num_traits::Float;
 
+/// What target `t` weighs: nothing where it is ignored; the target itself where it is none of the classes.
+fn share<T: Float>(p: &NllParams, weight: &[T], t: i64) -> std::result::Result<Option<T>, i64> {
+    if t == i64::from(p.ignore) {
+        return Ok(None);
+    }
+    if !(0..i64::from(p.classes)).contains(&t) {
+        return Err(t);
+    }
+    Ok(Some(match p.weighted {
+        0 => T::one(),
+        _ => weight[t as usize],
+    }))
+}
+
 pub(crate) fn nll(launch: &CpuLaunch<'_>) -> Result<()> {
     for_float!(launch, 0, nll_of)
 }
@@ -17,25 +31,15 @@ fn nll_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
         launch.read::<i64>(1)?,
         launch.read::<T>(2)?,
     );
-    let (loss, share) = (launch.write::<T>(3)?, launch.write::<T>(4)?);
+    let (loss, shares) = (launch.write::<T>(3)?, launch.write::<T>(4)?);
     let (classes, inner) = (p.classes as usize, p.inner as usize);
     for at in 0..p.batch as usize * inner {
         let (b, i) = (at / inner, at % inner);
         let t = target[at];
-        if t == i64::from(p.ignore) {
-            (loss[at], share[at]) = (T::zero(), T::zero());
-            continue;
-        }
-        if !(0..i64::from(p.classes)).contains(&t) {
-            return Err(launch.fault(t));
-        }
-        let w = if p.weighted != 0 {
-            weight[t as usize]
-        } else {
-            T::one()
+        (loss[at], shares[at]) = match share(&p, weight, t).map_err(|t| launch.fault(t))? {
+            Some(w) => (-logp[(b * classes + t as usize) * inner + i] * w, w),
+            None => (T::zero(), T::zero()),
         };
-        loss[at] = -logp[(b * classes + t as usize) * inner + i] * w;
-        share[at] = w;
     }
     Ok(())
 }
@@ -58,12 +62,7 @@ fn nll_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
         let (b, i) = (at / inner, at % inner);
         let t = target[at];
         // A target out of range was raised by the forward pass.
-        if t != i64::from(p.ignore) && (0..i64::from(p.classes)).contains(&t) {
-            let w = if p.weighted != 0 {
-                weight[t as usize]
-            } else {
-                T::one()
-            };
+        if let Ok(Some(w)) = share(&p, weight, t) {
             out[(b * classes + t as usize) * inner + i] = -grad[at] * w;
         }
     }
@@ -106,16 +105,8 @@ fn cross_entropy_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Result<()> {
         for i in places {
             probabilities[i] = probabilities[i] / scale;
         }
-        if t == i64::from(p.ignore) {
+        let Some(w) = share(&p, weight, t).map_err(|t| launch.fault(t))? else {
             continue;
-        }
-        if !(0..i64::from(p.classes)).contains(&t) {
-            return Err(launch.fault(t));
-        }
-        let w = if p.weighted != 0 {
-            weight[t as usize]
-        } else {
-            T::one()
         };
         sum = sum + (scale.ln() - (logits[start + t as usize * inner] - top)) * w;
         shares = shares + w;
@@ -150,20 +141,11 @@ fn cross_entropy_backward_of<T: Element + Float>(launch: &CpuLaunch<'_>) -> Resu
     for (at, &t) in target.iter().enumerate() {
         let start = at / inner * classes * inner + at % inner;
         // A target out of range was raised by the forward pass.
-        let counts = t != i64::from(p.ignore) && (0..i64::from(p.classes)).contains(&t);
-        let w = match (counts, p.weighted != 0) {
-            (false, _) => T::zero(),
-            (true, true) => weight[t as usize] * grad,
-            (true, false) => grad,
-        };
+        let w = share(&p, weight, t).ok().flatten().map(|w| w * grad);
         for c in 0..classes {
             let i = start + c * inner;
             let own = if c as i64 == t { T::one() } else { T::zero() };
-            out[i] = if counts {
-                (probabilities[i] - own) * w
-            } else {
-                T::zero()
-            };
+            out[i] = w.map_or(T::zero(), |w| (probabilities[i] - own) * w);
         }
     }
     Ok(())

@@ -40,6 +40,24 @@ pub struct MatmulParams {
     pub pad: [u32; 2],
 }
 
+impl MatmulParams {
+    /// One product of an m x k and a k x n matrix, both dense.
+    pub fn dense(m: u32, n: u32, k: u32) -> MatmulParams {
+        MatmulParams {
+            m,
+            n,
+            k,
+            batch: 1,
+            a_row: k as i32,
+            a_col: 1,
+            b_row: n as i32,
+            b_col: 1,
+            batch_shape: [1; MATMUL_BATCH_RANK],
+            ..MatmulParams::zeroed()
+        }
+    }
+}
+
 /// a, b, bias, out.
 pub static MATMUL: Kernel = Kernel {
     name: "matmul",

@@ -61,6 +61,11 @@ fn gelu_inner(t: &Terms) -> Expr {
     t.lit((2.0 / std::f64::consts::PI).sqrt()) * (x + t.lit(0.044715) * cube)
 }
 
+/// The gradient `g` before a ReLU whose result was `y`: a NaN lets it through, as PyTorch's does.
+pub(super) fn past_relu(y: Expr, g: Expr, t: &Terms) -> Expr {
+    y.bin(Binary::Le, t.lit(0.0)).select(t.lit(0.0), g)
+}
+
 unary! {
     /// -x.
     neg() "NegBackward0" Number: |t| -t.x(0), |t| -t.g();
@@ -92,7 +97,7 @@ unary! {
     sigmoid() "SigmoidBackward0" Float: |t| sigmoid(t.x(0), t), |t| t.g() * t.y() * (t.lit(1.0) - t.y());
     /// max(x, 0); NaN stays NaN.
     relu() "ReluBackward0" Number: |t| t.x(0).lt(t.lit(0.0)).select(t.lit(0.0), t.x(0)),
-        |t| t.y().bin(Binary::Le, t.lit(0.0)).select(t.lit(0.0), t.g());
+        |t| past_relu(t.y(), t.g(), t);
     /// x for positive x, `negative_slope` x below.
     leaky_relu(negative_slope) "LeakyReluBackward0" Number: |t| t.x(0).gt(t.lit(0.0)).select(t.x(0), t.x(0) * t.s(0)),
         |t| t.x(0).gt(t.lit(0.0)).select(t.g(), t.g() * t.s(0));

@@ -4,12 +4,12 @@
 //! is one launch each way, and an optimiser changes all its parameters at once. [`unfused`] runs every operation for
 //! itself, as PyTorch does: the results are the same to rounding, the launches are not.
 
+use super::elementwise::past_relu;
 use super::launch;
 use super::pointwise::{Pointwise, ResultType};
 use crate::autograd::no_grad;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::expr::Binary;
 use crate::kernel::Map;
 use crate::tensor::Tensor;
 use std::cell::Cell;
@@ -43,12 +43,7 @@ pub(crate) fn through_relu(grad: &Tensor, result: Option<&Tensor>) -> Result<Ten
         name: "ReluBackward0",
         node: "ReluBackward0",
         result: ResultType::Same,
-        // A NaN lets its gradient through, as PyTorch's does.
-        forward: |t| {
-            t.x(1)
-                .bin(Binary::Le, t.lit(0.0))
-                .select(t.lit(0.0), t.x(0))
-        },
+        forward: |t| past_relu(t.x(1), t.x(0), t),
         grads: &[],
     };
     match result {
